@@ -1,0 +1,36 @@
+# `make` lists the targets. Each one does the set-up it needs, once: a second call finds .venv up to date.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup smoke test test-fast check pins clean
+
+# core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
+PROFILE ?= engine
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Make .venv from the pins (PROFILE=core, engine-cpu or engine-gpu; PYTHON=python3)
+	@bash scripts/setup.sh $(PROFILE)
+
+smoke: setup ## The real pipeline under callers who barge in, hang up and come back: a verdict in minutes
+	@.venv/bin/rig run configs/runs/smoke.yaml
+
+test: setup ## Every test; the engine tests boot the pipeline
+	@.venv/bin/python -m pytest
+
+test-fast: setup ## The tests that boot no engine
+	@.venv/bin/python -m pytest -m 'not engine'
+
+check: setup ## Lint, format, types, layering, sizes, pins and the paths named in the docs
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy rig clients tests $(wildcard scripts/*.py)
+	@.venv/bin/python -m pytest -q tests/house
+
+pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
+	@bash scripts/pin.sh
+
+clean: ## Remove caches and build products; .venv and results/ stay
+	@rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -path ./.venv -prune -o -path ./.git -prune -o -name __pycache__ -type d -exec rm -rf {} +
