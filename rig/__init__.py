@@ -1,0 +1,1 @@
+"""Reproduction rig for multi-stage omni realtime serving on vLLM-Omni."""

@@ -1,0 +1,116 @@
+"""The pipeline file: the server under test, and how to start it."""
+
+import enum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rig.config.base import StrictModel
+
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+Number = bool | int | float | str
+
+
+class Platform(enum.StrEnum):
+    """Where the engines compute."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+class TinyModel(StrictModel):
+    """A tiny seeded checkpoint, written on first use: proves engine behaviour, not voice quality or speed."""
+
+    kind: Literal["tiny"]
+    seed: Annotated[int, Field(ge=0, description="seed of the weights")] = 0
+    reply_s: Annotated[float, Field(gt=0, le=60, description="mean length of a reply in seconds")] = 3.0
+
+
+class ReleasedModel(StrictModel):
+    """A released checkpoint: a Hugging Face name or a folder."""
+
+    kind: Literal["released"]
+    name: Annotated[str, Field(min_length=1, description="model name or folder")]
+
+
+class Duplex(StrictModel):
+    """The server's own session limits (vLLM-Omni `duplex_session`)."""
+
+    max_sessions: Annotated[int, Field(ge=1, le=1024, description="sessions admitted at once")] = 4
+    disconnect_grace_s: Annotated[Seconds, Field(description="how long a dropped session keeps its slot")] = 30.0
+    reaper_interval_s: Annotated[Seconds, Field(gt=0, description="how often dropped sessions are collected")] = 5.0
+
+
+class Stage(StrictModel):
+    """Engine settings of one stage, named as in vLLM-Omni's deploy files."""
+
+    max_num_seqs: Annotated[int, Field(ge=1)]
+    max_num_batched_tokens: Annotated[int, Field(ge=1)]
+    max_model_len: Annotated[int | None, Field(ge=1)] = None
+    devices: str = "0"
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)]
+    kv_cache_memory_bytes: Annotated[int | None, Field(ge=1)] = None
+    enforce_eager: bool = False
+    async_scheduling: bool | None = None
+    dtype: str | None = None
+    load_format: str | None = None
+    tensor_parallel_size: Annotated[int | None, Field(ge=1)] = None
+    enable_chunked_prefill: bool | None = None
+    distributed_executor_backend: str | None = None
+    interleave_mm_strings: bool | None = None
+    media_io_kwargs: dict[str, dict[str, Number]] | None = None
+    limit_mm_per_prompt: dict[str, int] | None = None
+    default_sampling_params: dict[str, Number]
+    extra: Annotated[
+        dict[str, object], Field(default_factory=dict, description="any other engine argument, passed on as it is")
+    ]
+
+
+class Stages(StrictModel):
+    """The three stages of MiniCPM-o 4.5."""
+
+    thinker: Stage
+    talker: Stage
+    code2wav: Stage
+
+
+class PipelineConfig(StrictModel):
+    """One server."""
+
+    question: Annotated[str, Field(min_length=10, description="what this pipeline is for, in one sentence")]
+    hardware_label: Annotated[str, Field(min_length=1, description="figures compare only within one label")]
+    platform: Platform
+    model: Annotated[TinyModel | ReleasedModel, Field(discriminator="kind")]
+    served_model_name: str = "minicpmo"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="0 takes a free port")] = 0
+    ready_deadline_s: Annotated[Seconds, Field(description="from process start to a duplex session accepted")]
+    stop_grace_s: Annotated[Seconds, Field(description="from SIGTERM to SIGKILL")] = 20.0
+    memory_gib: Annotated[float, Field(ge=0, description="host memory that must be free before the start")]
+    gpus: Annotated[int, Field(ge=0, description="GPUs that must be present")] = 0
+    parallel_stage_init: bool = False
+    env: Annotated[dict[str, str], Field(default_factory=dict, description="environment of the server")]
+    duplex_session: Duplex = Duplex()
+    connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]
+    stages: Stages
+    schema_version: Literal[1] = 1
+
+
+STAGE_NAMES: tuple[str, ...] = tuple(Stages.model_fields)
+"""Stage names in the order of vLLM-Omni's stage ids 0, 1, 2."""
+
+
+class ExternalServer(StrictModel):
+    """A server somebody else runs: callers only, nothing is started, watched by pid, or stopped."""
+
+    question: Annotated[str, Field(min_length=10)]
+    hardware_label: Annotated[str, Field(min_length=1)]
+    url: Annotated[str, Field(pattern=r"^wss?://", description="base URL, e.g. ws://127.0.0.1:8099")]
+    served_model_name: str = "minicpmo"
+    schema_version: Literal[1] = 1
+
+
+def resolve_pipeline_path(run_file: Path, pipeline: Path) -> Path:
+    """The pipeline file named by a run file, relative to that run file's folder."""
+    return pipeline if pipeline.is_absolute() else (run_file.parent / pipeline).resolve()

@@ -1,0 +1,52 @@
+"""Every error the rig raises on purpose.
+
+RigError
+├── UsageError          what the user gave is wrong: one line, exit code 3
+│   ├── ConfigError     a config file: names file, line, key and remedy
+│   └── PreflightError  the machine cannot do what was asked (port, memory, package)
+├── PipelineError       the server under test did not come up or could not be stopped
+└── JournalError        a journal cannot be written or is not a journal
+"""
+
+from pathlib import Path
+
+
+class RigError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class UsageError(RigError):
+    """The request cannot be carried out as given."""
+
+
+class ConfigError(UsageError):
+    """A config file is wrong.
+
+    `line` counts from 1 and is None when no line can be named; `key` is the dotted path of the
+    setting; `remedy` is a full clause that tells what to write instead.
+    """
+
+    def __init__(self, file: Path, line: int | None, key: str | None, problem: str, remedy: str) -> None:
+        super().__init__(file, line, key, problem, remedy)
+        self.file = file
+        self.line = line
+        self.key = key
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = str(self.file) if self.line is None else f"{self.file}:{self.line}"
+        subject = "" if self.key is None else f" {self.key}:"
+        return f"{place}:{subject} {self.problem}; {self.remedy}"
+
+
+class PreflightError(UsageError):
+    """The machine cannot run what was asked; nothing was started."""
+
+
+class PipelineError(RigError):
+    """The server under test did not come up, or went away while it was being started."""
+
+
+class JournalError(RigError):
+    """A journal cannot be written, or a file is not a journal."""

@@ -1,0 +1,1 @@
+"""The event journal: the seam between what runs and what is read afterwards."""
