@@ -1,0 +1,1 @@
+"""Everything that runs inside vLLM's processes, loaded through entry points."""

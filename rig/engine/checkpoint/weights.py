@@ -1,0 +1,185 @@
+"""Weights that hold a conversation.
+
+Random weights rarely listen, answer or end a turn, so a few channels of the Thinker's hidden state carry the decisions
+and the rest is seeded noise. Every embedding holds a constant in channel 0; the sound of the last 100 ms stands in
+channel 1; the kind of the last token stands in channels 2 to 4. Attention and MLP add next to nothing to the residual
+stream, so a row of the LM head sees these channels undisturbed and sets the odds of its token:
+
+    last input        next token
+    loud sound        <|listen|>
+    quiet sound       a word (vLLM-Omni itself forces <|listen|> when there is nothing to answer)
+    a word            a word, or <|turn_eos|> with the odds that give the wanted length of reply
+    <|turn_eos|>      <|listen|> (vLLM-Omni itself ends the unit before that, see config.WORDS_PER_UNIT)
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from rig.engine.checkpoint import config as shape
+from rig.engine.checkpoint import tokens
+
+Array = npt.NDArray[np.float16]
+Wide = npt.NDArray[np.float32]
+
+CONSTANT, LOUD, IS_WORD, IS_TURN_END, IS_OTHER = range(5)
+CHANNELS = 5
+LEVEL = 4.0
+FLAG = 2.0
+NOISE_NORM = 2.0
+NEVER = -30.0
+
+CODEC_END_ODDS = 0.04
+"""Per codec token, where the Talker may end: in the first and the last chunk of a reply."""
+
+
+def weights(seed: int, reply_s: float) -> dict[str, Array]:
+    """Every tensor of the checkpoint as float16, in a fixed order. `reply_s` is the mean length of a reply."""
+    noise = np.random.Generator(np.random.PCG64(seed))
+    named = {**dict(_thinker(noise, reply_s)), **dict(_audio_encoder()), **dict(_talker(noise))}
+    return {name: tensor.astype(np.float16) for name, tensor in named.items()}
+
+
+def _thinker(noise: np.random.Generator, reply_s: float) -> Iterator[tuple[str, Wide]]:
+    embedding = _noise(noise, tokens.VOCAB_SIZE, shape.HIDDEN)
+    embedding[:, CONSTANT] = LEVEL
+    embedding[:, IS_OTHER] = FLAG
+    spoken = slice(tokens.FIRST_WORD, tokens.FIRST_WORD + tokens.WORD_COUNT)
+    embedding[spoken, IS_OTHER] = 0
+    embedding[spoken, IS_WORD] = FLAG
+    embedding[tokens.TURN_EOS, IS_OTHER] = 0
+    embedding[tokens.TURN_EOS, IS_TURN_END] = FLAG
+    yield "llm.model.embed_tokens.weight", embedding
+    yield from _decoder(noise, "llm.model.", shape.LAYERS, qk_norm=True, sizes=_THINKER_SIZES)
+    yield "llm.lm_head.weight", _head(reply_s)
+
+
+def _head(reply_s: float) -> Wide:
+    """Rows of the LM head, for hidden states normalised to a root mean square of 1."""
+    scale = math.sqrt(shape.HIDDEN) / math.sqrt(LEVEL**2 + FLAG**2 + NOISE_NORM**2)
+    constant, flag = LEVEL * scale, FLAG * scale
+    never = NEVER / constant
+    head = np.zeros((tokens.VOCAB_SIZE, shape.HIDDEN), dtype=np.float32)
+    head[:, CONSTANT] = never
+    spoken = slice(tokens.FIRST_WORD, tokens.FIRST_WORD + tokens.WORD_COUNT)
+    head[spoken, CONSTANT] = 0
+    head[spoken, LOUD] = -10
+    head[spoken, IS_TURN_END] = NEVER / flag
+    head[tokens.LISTEN, LOUD] = 12
+    head[tokens.LISTEN, IS_TURN_END] = -2 * NEVER / flag
+    # Of the two tokens of a unit only the second follows a word: one chance to end for each second of the reply.
+    odds = min(0.99, 1 / reply_s)
+    head[tokens.TURN_EOS, IS_WORD] = (math.log(tokens.WORD_COUNT * odds / (1 - odds)) - NEVER) / flag
+    return head
+
+
+def _audio_encoder() -> Iterator[tuple[str, Wide]]:
+    """Loudness of each frame through the real Whisper-like encoder into one channel; see the module docstring."""
+    width = shape.AUDIO_WIDTH
+    first, second = np.zeros((width, shape.MEL_BINS, 3)), np.zeros((width, width, 3))
+    first_bias, second_bias = np.zeros(width), np.zeros(width)
+    # Mean log-mel is -1.5 in silence, about -0.75 in a pause, above -0.3 in speech.
+    first[0, :, 1] = 8 / shape.MEL_BINS
+    first_bias[0], first_bias[1] = 8 * 0.35, 3
+    second[0, 0, 1] = 1
+    # A fixed second channel survives the layer norm as the yardstick that loudness is measured against.
+    second_bias[1] = 3
+    yield "apm.conv1.weight", _f32(first)
+    yield "apm.conv1.bias", _f32(first_bias)
+    yield "apm.conv2.weight", _f32(second)
+    yield "apm.conv2.bias", _f32(second_bias)
+    yield "apm.embed_positions.weight", _f32(np.zeros((shape.AUDIO_POSITIONS, width)))
+    layer = "apm.layers.0."
+    for name in ("q_proj", "v_proj", "out_proj"):
+        yield f"{layer}self_attn.{name}.weight", _f32(np.zeros((width, width)))
+        yield f"{layer}self_attn.{name}.bias", _f32(np.zeros(width))
+    yield f"{layer}self_attn.k_proj.weight", _f32(np.zeros((width, width)))
+    for name in (f"{layer}self_attn_layer_norm", f"{layer}final_layer_norm", "apm.layer_norm"):
+        yield f"{name}.weight", _f32(np.ones(width))
+        yield f"{name}.bias", _f32(np.zeros(width))
+    yield f"{layer}fc1.weight", _f32(np.zeros((shape.AUDIO_FFN, width)))
+    yield f"{layer}fc1.bias", _f32(np.zeros(shape.AUDIO_FFN))
+    yield f"{layer}fc2.weight", _f32(np.zeros((width, shape.AUDIO_FFN)))
+    yield f"{layer}fc2.bias", _f32(np.zeros(width))
+    yield from _audio_projection()
+
+
+def _audio_projection() -> Iterator[tuple[str, Wide]]:
+    pick, place = np.zeros((shape.HIDDEN, shape.AUDIO_WIDTH)), np.zeros((shape.HIDDEN, shape.HIDDEN))
+    pick_bias, place_bias = np.zeros(shape.HIDDEN), np.zeros(shape.HIDDEN)
+    pick[0, 0], pick_bias[0] = 1, -1
+    place[LOUD, 0] = 1
+    place_bias[CONSTANT] = LEVEL
+    yield "audio_projection_layer.linear1.weight", _f32(pick)
+    yield "audio_projection_layer.linear1.bias", _f32(pick_bias)
+    yield "audio_projection_layer.linear2.weight", _f32(place)
+    yield "audio_projection_layer.linear2.bias", _f32(place_bias)
+
+
+def _talker(noise: np.random.Generator) -> Iterator[tuple[str, Wide]]:
+    hidden = shape.TALKER_HIDDEN
+    yield from _decoder(noise, "tts.model.", shape.TALKER_LAYERS, qk_norm=False, sizes=_TALKER_SIZES)
+    yield "tts.model.embed_tokens.weight", _f32(np.zeros((shape.TALKER_EMBED_ROWS, hidden)))
+    for name, rows in (("emb_text", shape.TALKER_TEXT_TOKENS), ("emb_code.0", shape.CODES)):
+        embedding = _noise(noise, rows, hidden)
+        embedding[:, CONSTANT] = LEVEL
+        yield f"tts.{name}.weight", embedding
+    yield "tts.projector_semantic.linear1.weight", _small(noise, hidden, shape.HIDDEN)
+    yield "tts.projector_semantic.linear1.bias", _f32(np.zeros(hidden))
+    yield "tts.projector_semantic.linear2.weight", _small(noise, hidden, hidden)
+    yield "tts.projector_semantic.linear2.bias", _f32(np.zeros(hidden))
+    constant = LEVEL * math.sqrt(hidden) / math.hypot(LEVEL, NOISE_NORM)
+    codec_end = math.log((shape.CODES - 1) * CODEC_END_ODDS / (1 - CODEC_END_ODDS)) / constant
+    direction = _noise(noise, shape.CODES, hidden)
+    length = np.full((shape.CODES, 1), 0.2)
+    direction[shape.CODEC_EOS] = 0
+    direction[shape.CODEC_EOS, CONSTANT] = 1
+    length[shape.CODEC_EOS] = codec_end
+    yield "tts.head_code.0.parametrizations.weight.original0", _f32(length)
+    yield "tts.head_code.0.parametrizations.weight.original1", direction
+
+
+_THINKER_SIZES = (shape.HIDDEN, shape.HEADS * shape.HEAD_DIM, shape.KV_HEADS * shape.HEAD_DIM, shape.FFN)
+_TALKER_SIZES = (shape.TALKER_HIDDEN, shape.TALKER_HIDDEN, shape.TALKER_HIDDEN, shape.TALKER_FFN)
+
+
+def _decoder(
+    noise: np.random.Generator, prefix: str, layers: int, *, qk_norm: bool, sizes: tuple[int, int, int, int]
+) -> Iterator[tuple[str, Wide]]:
+    hidden, queries, keys, ffn = sizes
+    for index in range(layers):
+        layer = f"{prefix}layers.{index}."
+        shapes = {
+            "self_attn.q_proj": (queries, hidden),
+            "self_attn.k_proj": (keys, hidden),
+            "self_attn.v_proj": (keys, hidden),
+            "self_attn.o_proj": (hidden, queries),
+            "mlp.gate_proj": (ffn, hidden),
+            "mlp.up_proj": (ffn, hidden),
+            "mlp.down_proj": (hidden, ffn),
+        }
+        for name, (rows, columns) in shapes.items():
+            yield f"{layer}{name}.weight", _small(noise, rows, columns)
+        if qk_norm:
+            for name in ("q_norm", "k_norm"):
+                yield f"{layer}self_attn.{name}.weight", _f32(np.ones(shape.HEAD_DIM))
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            yield f"{layer}{name}.weight", _f32(np.ones(hidden))
+    yield f"{prefix}norm.weight", _f32(np.ones(hidden))
+
+
+def _noise(noise: np.random.Generator, rows: int, columns: int) -> Wide:
+    """Random rows of one length outside of the decision channels, so that normalising scales them all alike."""
+    free = noise.standard_normal((rows, columns - CHANNELS), dtype=np.float32)
+    free *= NOISE_NORM / np.linalg.norm(free, axis=1, keepdims=True)
+    return np.concatenate([np.zeros((rows, CHANNELS), dtype=np.float32), free], axis=1)
+
+
+def _small(noise: np.random.Generator, rows: int, columns: int) -> Wide:
+    return noise.standard_normal((rows, columns), dtype=np.float32) * np.float32(0.01)
+
+
+def _f32(array: npt.NDArray[np.float64]) -> Wide:
+    return array.astype(np.float32)
