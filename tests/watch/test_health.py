@@ -1,0 +1,33 @@
+"""/health is asked at a fixed rhythm, and a server that hangs is asked again."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from rig.events.journal import Journal
+from rig.events.types import HealthProbed
+from rig.watch import health
+from tests.watch.watched import recorded
+
+
+def test_a_server_that_hangs_is_recorded_and_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "TIMEOUT_S", 0.05)
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async def scenario() -> list[HealthProbed]:
+        journal = Journal(tmp_path, "rig", "rig")
+        async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
+            url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            task = asyncio.create_task(health.sample_health(url, journal, 0.01))
+            found = await recorded(tmp_path, HealthProbed, lambda events: len(events) >= 2)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        return found
+
+    for event in asyncio.run(scenario()):
+        assert event.status is None
+        assert event.error == "no answer within 0.05 s"

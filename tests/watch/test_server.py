@@ -1,0 +1,42 @@
+"""All watchers together: what a healthy server leaves in the journal, and what a sick one does."""
+
+import os
+import signal
+from pathlib import Path
+
+from rig.events.types import HealthProbed, LogSignature, MemorySampled
+from rig.pipeline.local import LocalPipeline
+from rig.watch.server import ServerWatch
+from tests.pipeline import fake
+from tests.watch.watched import LABELS, of, recorded, run
+
+
+def test_a_healthy_server_is_healthy_uses_memory_and_logs_no_fault(tmp_path: Path) -> None:
+    async def watch_a_while(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        await recorded(tmp_path, HealthProbed, lambda found: len(found) >= 3)
+        await recorded(tmp_path, MemorySampled, lambda found: {event.stage for event in found} >= LABELS)
+
+    events = run(tmp_path, watch_a_while)
+    assert {event.status for event in of(events, HealthProbed)[:3]} == {200}
+    assert all(event.rss_bytes > 0 for event in of(events, MemorySampled))
+    assert of(events, LogSignature) == []
+
+
+def test_a_frozen_server_does_not_stop_the_other_watchers(tmp_path: Path) -> None:
+    async def freeze(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        os.kill(pipeline.server.pid, signal.SIGSTOP)
+        before = len(of(fake.events(tmp_path), MemorySampled))
+        await recorded(tmp_path, MemorySampled, lambda found: len(found) > before + len(LABELS))
+        os.kill(pipeline.server.pid, signal.SIGCONT)
+
+    assert of(run(tmp_path, freeze), MemorySampled)
+
+
+def test_a_fault_in_the_log_is_recorded_with_the_stage_that_wrote_it(tmp_path: Path) -> None:
+    async def provoke(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        os.kill(fake.by_title(pipeline.server, "VLLM::StageEngineCoreProc_stage1").pid, signal.SIGUSR2)
+        await recorded(tmp_path, LogSignature, lambda found: len(found) == 1)
+
+    (event,) = of(run(tmp_path, provoke), LogSignature)
+    assert (event.signature, event.stage, event.expected) == ("engine_dead_error", "talker", False)
+    assert event.line == "EngineDeadError: the engine is dead"
