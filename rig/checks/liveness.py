@@ -1,0 +1,78 @@
+"""Liveness: no process of the server died before the rig asked it to stop.
+
+Cannot see: a process that lives and does nothing (that is `progress`).
+"""
+
+from rig.clock import NS_PER_S, to_s
+from rig.config.pipeline import ExternalServer
+from rig.events.types import ActTaken, EndReason, LogSignature, PipelineReady, ProcessDied, ProcessSeen
+from rig.history import History
+from rig.verdict import CheckResult, Finding, Verdict
+
+HELPER_STAGE = "helper"
+"""Label of short-lived children that are no part of the pipeline."""
+
+BLAME_WINDOW_NS = 10 * NS_PER_S
+
+
+def check(history: History) -> CheckResult:
+    """Fail for a death or a fatal log line, unknown when the server was never ready."""
+    deaths = [event for event in history.of(ProcessDied) if not event.expected and event.stage != HELPER_STAGE]
+    signatures = [event for event in history.of(LogSignature) if not event.expected]
+    findings = tuple(_death(history, event) for event in deaths) + tuple(_log(history, event) for event in signatures)
+    if deaths:
+        first = deaths[0]
+        summary = f"{first.stage} (pid {first.pid}) {_how(first)} {_at(history, first.t_ns)}"
+        if len(deaths) > 1:
+            summary += f", then {len(deaths) - 1} more"
+        return CheckResult("liveness", Verdict.FAIL, summary, findings)
+    if signatures:
+        summary = f"no process died, but the log of {signatures[0].stage} shows {signatures[0].signature}"
+        return CheckResult("liveness", Verdict.FAIL, summary, findings)
+    return _without_deaths(history)
+
+
+def _without_deaths(history: History) -> CheckResult:
+    ended = history.ended
+    if not history.of(PipelineReady):
+        why = "the server was never ready" if ended is None else f"the server was never ready: {ended.detail}"
+        return CheckResult("liveness", Verdict.UNKNOWN, why)
+    if ended is None:
+        return CheckResult("liveness", Verdict.UNKNOWN, "the rig died first: nobody watched the server to the end")
+    if ended.reason is EndReason.RIG_ERROR:
+        return CheckResult("liveness", Verdict.UNKNOWN, f"the rig failed first: {ended.detail}")
+    if isinstance(history.pipeline, ExternalServer):
+        return CheckResult(
+            "liveness", Verdict.PASS, "not applicable: the processes of an external server are not watched"
+        )
+    if not history.of(ProcessSeen):
+        return CheckResult("liveness", Verdict.UNKNOWN, "no process of the server was ever seen")
+    return CheckResult("liveness", Verdict.PASS, "no process of the server died")
+
+
+def _how(death: ProcessDied) -> str:
+    if death.signal is not None:
+        return f"was killed by {death.signal}"
+    if death.exit_status is not None:
+        return f"exited with status {death.exit_status}"
+    return "died (status not known)"
+
+
+def _at(history: History, t_ns: int) -> str:
+    return f"at {to_s(t_ns - history.origin_ns):.2f} s ({history.phase_at(t_ns)})"
+
+
+def _death(history: History, death: ProcessDied) -> Finding:
+    acts = [
+        f"{act.call} {act.act} {to_s(death.t_ns - act.t_ns):.2f} s before"
+        for act in history.of(ActTaken)
+        if 0 <= death.t_ns - act.t_ns <= BLAME_WINDOW_NS
+    ]
+    callers = "; callers in the last 10 s: " + ", ".join(acts) if acts else "; no caller acted in the last 10 s"
+    words = f"; last words: {death.last_lines[-1].strip()}" if death.last_lines else ""
+    text = f"{death.stage} (pid {death.pid}, {death.title}) {_how(death)} {_at(history, death.t_ns)}{callers}{words}"
+    return Finding(text, to_s(death.t_ns - history.origin_ns))
+
+
+def _log(history: History, event: LogSignature) -> Finding:
+    return Finding(f"{event.stage} logged {event.signature}: {event.line}", to_s(event.t_ns - history.origin_ns))

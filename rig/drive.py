@@ -1,0 +1,104 @@
+"""Driving the callers: one Locust process (with its workers) as a child of the rig."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from rig.config.run import RunConfig
+from rig.errors import RigError
+
+PR_SET_PDEATHSIG = 1
+TERMINATE_GRACE_S = 10.0
+SLACK_S = 10.0
+
+
+class Callers:
+    """The Locust process of a run. It stops by itself when the load is over and the last calls have ended."""
+
+    def __init__(self, config: RunConfig, folder: Path, url: str, model: str) -> None:
+        self._config = config
+        self._folder = folder
+        self._url = url
+        self._model = model
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int:
+        """Pid of the Locust process; known after `start`."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start calling."""
+        log = self._folder / "logs" / "locust.log"
+        log.parent.mkdir(exist_ok=True)
+        with log.open("wb") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                # A Ctrl-C in the terminal reaches the rig only; a rig that dies takes its callers along.
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+
+    async def wait(self) -> int:
+        """Return the exit status (negative: the signal) when the callers have stopped."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """Stop calling now; running calls are recorded as unfinished. Harmless at any time, and twice."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), TERMINATE_GRACE_S)
+        except TimeoutError:
+            _kill_group(process.pid)
+            await process.wait()
+
+    def longest_call_s(self) -> float:
+        """How long a call that began at the very end of the load may take until it has to be over."""
+        deadlines = self._config.deadlines
+        return deadlines.connect_s + deadlines.return_s + deadlines.first_audio_s + deadlines.reply_s + SLACK_S
+
+    def _command(self) -> list[str]:
+        load = self._config.load
+        command = [
+            *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
+            *("--users", str(load.callers), "--spawn-rate", str(load.callers)),
+            *("--run-time", f"{max(1, round(load.duration_s))}s"),
+            *("--stop-timeout", str(round(self.longest_call_s()))),
+            *("--host", self._url, "--rig-model", self._model),
+            *("--rig-config", str((self._folder / "run.yaml").resolve())),
+            *("--rig-plan", str((self._folder / "plan.jsonl").resolve())),
+            *("--rig-journal-dir", str((self._folder / "events").resolve())),
+        ]
+        if load.processes > 1:
+            command += ["--processes", str(load.processes)]
+        return command
+
+
+def _locustfile() -> Path:
+    spec = find_spec("clients")
+    if spec is None or spec.origin is None:
+        raise RigError("the package `clients` is not installed beside `rig`; run: make setup")
+    return Path(spec.origin).parent / "locustfile.py"
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)  # the group that `start_new_session` made for this child
+    except ProcessLookupError:
+        return

@@ -1,0 +1,129 @@
+"""The history of a run: all journals of a results folder, merged in time, with what is missing from them.
+
+A pure reading: it needs the folder only, works on another machine, and never fails because a run ended badly.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rig.config.load import AnyPipeline, load_pipeline, load_run
+from rig.config.run import RunConfig
+from rig.errors import JournalError, RigError
+from rig.events import journal
+from rig.events.journal import Damage
+from rig.events.types import AnyEvent, CallEvent, CallStarted, Event, Header, Phase, PhaseEntered, RunEnded, RunStarted
+from rig.plan import Plan
+from rig.plan import read as read_plan
+
+Kind = TypeVar("Kind", bound=Event)
+
+RUN_FILE = "run.yaml"
+PIPELINE_FILE = "pipeline.yaml"
+PLAN_FILE = "plan.jsonl"
+EVENTS_DIR = "events"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Everything one call recorded, in order of time."""
+
+    start: CallStarted
+    events: tuple[CallEvent, ...]
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """The call's events of one kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@dataclass(frozen=True)
+class History:
+    """One run, read back. Times are nanoseconds on the run's monotonic clock."""
+
+    folder: Path
+    config: RunConfig
+    pipeline: AnyPipeline
+    plan: Plan
+    headers: tuple[Header, ...]
+    damage: tuple[Damage, ...]
+    unreadable: tuple[str, ...]
+    events: tuple[AnyEvent, ...]
+    calls: Mapping[str, Call]
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """All events of one kind, in order of time."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def started(self) -> RunStarted | None:
+        """The start of the run, None when not even that was recorded."""
+        return next(iter(self.of(RunStarted)), None)
+
+    @property
+    def ended(self) -> RunEnded | None:
+        """The end of the run, None when the rig died before it."""
+        return next(iter(self.of(RunEnded)), None)
+
+    @property
+    def origin_ns(self) -> int:
+        """Zero of the run's timeline: the first event."""
+        return self.events[0].t_ns
+
+    def phase_ns(self, phase: Phase) -> int | None:
+        """When a phase began."""
+        return next((event.t_ns for event in self.of(PhaseEntered) if event.phase is phase), None)
+
+    def phase_at(self, t_ns: int) -> Phase:
+        """The phase that a moment belongs to."""
+        current = Phase.BOOT
+        for event in self.of(PhaseEntered):
+            if event.t_ns > t_ns:
+                break
+            current = event.phase
+        return current
+
+
+def load(folder: Path) -> History:
+    """Read a results folder. Raises RigError when it is not one; damage to it is part of the history."""
+    if not (folder / RUN_FILE).is_file():
+        raise RigError(f"{folder} is not a results folder: it has no {RUN_FILE}")
+    events: list[AnyEvent] = []
+    damage: list[Damage] = []
+    unreadable: list[str] = []
+    for path in sorted((folder / EVENTS_DIR).glob("*.jsonl")):
+        try:
+            found, lost = journal.read(path)
+        except JournalError as error:
+            unreadable.append(str(error))
+            continue
+        events.extend(found)
+        damage.append(lost)
+    if not events:
+        raise RigError(f"{folder} holds no readable journal under {EVENTS_DIR}/")
+    events.sort(key=lambda event: event.t_ns)
+    return History(
+        folder=folder,
+        config=load_run(folder / RUN_FILE),
+        pipeline=load_pipeline(folder / PIPELINE_FILE),
+        plan=read_plan(folder / PLAN_FILE),
+        headers=tuple(event for event in events if isinstance(event, Header)),
+        damage=tuple(damage),
+        unreadable=tuple(unreadable),
+        events=tuple(events),
+        calls=_calls(events),
+    )
+
+
+def _calls(events: Iterable[AnyEvent]) -> dict[str, Call]:
+    by_call: dict[str, list[CallEvent]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, CallEvent):
+            by_call[event.call].append(event)
+    starts = {call: _start(found) for call, found in by_call.items()}
+    return {call: Call(start, tuple(by_call[call])) for call, start in starts.items() if start is not None}
+
+
+def _start(events: Sequence[CallEvent]) -> CallStarted | None:
+    return next((event for event in events if isinstance(event, CallStarted)), None)

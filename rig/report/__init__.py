@@ -1,0 +1,6 @@
+"""Telling: what a run came to, for people (report.md) and for programs (verdict.json, summary.json)."""
+
+from rig.report.judgement import Judgement, judge_folder
+from rig.report.write import write_all
+
+__all__ = ["Judgement", "judge_folder", "write_all"]

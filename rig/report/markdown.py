@@ -1,0 +1,139 @@
+"""report.md: the verdict first, then what a reader asks next."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rig.clock import to_s, utc_label
+from rig.events.types import Act, ActTaken, CallEnded, Refused, SessionReady, TurnEnded
+from rig.measure.figure import Figure
+from rig.report.judgement import Judgement
+from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
+
+GIB = 1 << 30
+FINDINGS_SHOWN = 20
+CANNOT_TELL = (
+    "Whether replies make sense or sound like speech: nothing here listens to words.",
+    "What a server would do beyond the calls that were made: no finding is no proof.",
+)
+TINY = (
+    "**These figures come from a CPU and a tiny checkpoint. They prove engine behaviour. They say nothing about voice "
+    "quality or about the speed of a GPU.**"
+)
+
+
+def render(judgement: Judgement) -> str:
+    """The whole report."""
+    history = judgement.history
+    blocks = [
+        f"# {judgement.sentence}",
+        history.config.question,
+        *([TINY] if is_tiny_cpu(history) else []),
+        "## Checks",
+        _checks(judgement),
+        *_findings(judgement),
+        "## What a caller heard",
+        _figures(judgement.figures),
+        "## What the callers did",
+        _acts(judgement),
+        "## The run",
+        _run(judgement),
+        "## What this run cannot tell",
+        "\n".join(f"- {line}" for line in CANNOT_TELL),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _checks(judgement: Judgement) -> str:
+    return table(("check", "verdict", "what it found"), ((c.check, c.verdict, c.summary) for c in judgement.checks))
+
+
+def _findings(judgement: Judgement) -> list[str]:
+    blocks: list[str] = []
+    for check in judgement.checks:
+        if not check.findings:
+            continue
+        lines = [
+            f"- {'' if finding.at_s is None else f'{finding.at_s:.2f} s: '}{finding.text}"
+            for finding in check.findings[:FINDINGS_SHOWN]
+        ]
+        if len(check.findings) > FINDINGS_SHOWN:
+            lines.append(f"- and {len(check.findings) - FINDINGS_SHOWN} more in verdict.json")
+        blocks.append(f"### Findings of {check.check}\n\n" + "\n".join(lines))
+    return blocks
+
+
+def _figures(figures: Sequence[Figure]) -> str:
+    rows = (
+        (
+            figure.name,
+            str(figure.n),
+            *(_ms(value) for value in (figure.p50_ms, figure.p95_ms, figure.p99_ms, figure.max_ms)),
+            _unavailable(figure),
+            figure.measurement_origin,
+        )
+        for figure in figures
+    )
+    head = ("figure (ms)", "n", "p50", "p95", "p99", "max", "not available", "from … to")
+    return table(head, rows)
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _unavailable(figure: Figure) -> str:
+    return ", ".join(f"{count} {why}" for why, count in figure.unavailable.items()) or "none"
+
+
+def _acts(judgement: Judgement) -> str:
+    history = judgement.history
+    behaviours = Counter(call.start.behaviour for call in history.calls.values())
+    acts = Counter(event.act for event in history.of(ActTaken) if event.act is not Act.SAY_GOODBYE)
+    outcomes = Counter(event.outcome for event in history.of(TurnEnded))
+    calls = Counter(event.outcome for event in history.of(CallEnded))
+    rows = (
+        ("calls by behaviour", _counted(behaviours)),
+        ("calls by outcome", _counted(calls)),
+        ("turns by outcome", _counted(outcomes)),
+        ("acts", _counted(acts)),
+        ("sessions opened or resumed", str(len(history.of(SessionReady)))),
+        ("sessions refused", str(len(history.of(Refused)))),
+    )
+    return table(("what", "count"), rows)
+
+
+def _counted(counter: Mapping[Any, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counter.items())) or "none"
+
+
+def _run(judgement: Judgement) -> str:
+    history = judgement.history
+    made = provenance(history)
+    boot, peak = boot_s(history), peak_rss_bytes(history)
+    versions = made.get("versions", {})
+    rows = (
+        ("run", history.folder.name),
+        ("began", utc_label(history.headers[0].wall_ns) if history.headers else "not known"),
+        ("lasted", f"{to_s(history.events[-1].t_ns - history.origin_ns):.0f} s"),
+        ("hardware label", history.pipeline.hardware_label),
+        ("seed", str(history.config.seed)),
+        ("plan", f"{len(history.plan.calls)} calls for {history.plan.callers} callers, {history.plan.sha256()[:16]}"),
+        ("boot", "not ready" if boot is None else f"{boot:.1f} s"),
+        ("peak memory of the server", "not sampled" if peak is None else f"{peak / GIB:.1f} GiB (sum of RSS)"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
+        ("commit", str(made.get("commit", "not recorded"))),
+        ("host", str(made.get("host", "not recorded"))),
+    )
+    return table(("what", "value"), rows)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; bars and line breaks in cells are escaped."""
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ")

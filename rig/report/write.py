@@ -1,0 +1,37 @@
+"""The files a judgement leaves in the results folder. They are derived: judging again makes them anew."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from rig.report import markdown, summary
+from rig.report.judgement import Judgement
+
+VERDICT_FILE = "verdict.json"
+SUMMARY_FILE = "summary.json"
+REPORT_FILE = "report.md"
+
+
+def write_all(judgement: Judgement) -> None:
+    """Write verdict.json, summary.json and report.md, each whole or not at all."""
+    folder = judgement.history.folder
+    verdict = {
+        "verdict": judgement.verdict,
+        "exit_code": judgement.verdict.exit_code,
+        "sentence": judgement.sentence,
+        "checks": judgement.checks,
+    }
+    _write(folder / VERDICT_FILE, _json(verdict))
+    _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
+    _write(folder / REPORT_FILE, markdown.render(judgement).encode())
+
+
+def _json(content: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def _write(path: Path, content: bytes) -> None:
+    work = path.with_name(f".{path.name}.{os.getpid()}")
+    work.write_bytes(content)
+    os.replace(work, path)
