@@ -18,6 +18,9 @@ from rig.events.types import (
     UtteranceEnded,
 )
 
+HELPER_STAGE = "helper"
+"""Short-lived children of the server, whose end means nothing."""
+
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
@@ -70,7 +73,7 @@ class Progress:
                 self._counts["sessions"] += 1
             case Refused():
                 self._counts["refused"] += 1
-            case ProcessDied(expected=False):
+            case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
                 self._counts["deaths"] += 1
             case UtteranceEnded():
                 self._spoken[event.call, event.turn] = event.planned_ns

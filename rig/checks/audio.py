@@ -12,6 +12,9 @@ from rig.events.types import AudioReceived, SessionReady
 from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Verdict, in_time
 
+INDEX_PERIOD = 1 << 16
+"""The index of a mark has 16 bits (rig.marks)."""
+
 
 def check(history: History) -> CheckResult:
     """Fail for a foreign voice or a broken order."""
@@ -43,4 +46,4 @@ def _of_call(history: History, call: Call) -> Iterable[Finding]:
             due = expected.get(reply)
             if due is not None and run.first != due:
                 yield Finding(f"{chunk.call} got token {run.first} of a reply, due was {due}", at_s, chunk.call)
-            expected[reply] = run.first + run.count
+            expected[reply] = (run.first + run.count) % INDEX_PERIOD

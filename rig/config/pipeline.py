@@ -90,6 +90,7 @@ class PipelineConfig(StrictModel):
     memory_gib: Annotated[float, Field(ge=0, description="host memory that must be free before the start")]
     gpus: Annotated[int, Field(ge=0, description="GPUs that must be present")] = 0
     parallel_stage_init: bool = False
+    nice: Annotated[int, Field(ge=0, le=19, description="how much the server yields the cores to the callers")] = 0
     env: Annotated[dict[str, str], Field(default_factory=dict, description="environment of the server")]
     duplex_session: Duplex = Duplex()
     connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]

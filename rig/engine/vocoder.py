@@ -5,7 +5,6 @@ codec tokens into sound is replaced. Like the real one it looks three tokens ahe
 reply gives no sound for its last three tokens, because the next chunk brings them again as left context.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +23,8 @@ if TYPE_CHECKING:
 
 ARCHITECTURE = "MiniCPMO45Code2Wav"
 LOOKAHEAD = 3
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a reply stands: its voice, its number among this process's replies, the next token's index."""
-
-    voice: int
-    stream: int
-    index: int
+PLACE = "place"
+"""Key of the state's one tensor: voice, number of the reply among this process's, index of the next token."""
 
 
 class MarkingVocoder(nn.Module):
@@ -63,7 +55,7 @@ class MarkingVocoder(nn.Module):
     def setup_batch(self, features: PromptFeatures, count: int) -> list[BatchedToken2WavState]:
         """Begin `count` replies in the voice of `features`."""
         voice = int(features.speech_tokens[0, 0])
-        states = [_state(_Place(voice, self._streams + offset, 0)) for offset in range(count)]
+        states = [_state(voice, self._streams + offset, 0) for offset in range(count)]
         self._streams += count
         return states
 
@@ -97,17 +89,20 @@ class MarkingVocoder(nn.Module):
 def _decode(
     tokens: torch.Tensor, state: BatchedToken2WavState, last: bool
 ) -> tuple[torch.Tensor, BatchedToken2WavState]:
-    place: _Place = state.hift_cache["place"]
+    voice, stream, index = state.hift_cache[PLACE].tolist()
     spoken = tokens.reshape(-1)
     if not last:
         spoken = spoken[: max(0, len(spoken) - LOOKAHEAD)]
     codes = spoken.cpu().numpy().astype(np.int64)
-    audio = encode_frames(place.voice, place.stream, place.index, codes)
-    return torch.from_numpy(audio), _state(_Place(place.voice, place.stream, place.index + len(codes)))
+    audio = encode_frames(voice, stream, index, codes)
+    return torch.from_numpy(audio), _state(voice, stream, index + len(codes))
 
 
-def _state(place: _Place) -> BatchedToken2WavState:
-    return BatchedToken2WavState(flow_cache={}, hift_cache={"place": place})
+def _state(voice: int, stream: int, index: int) -> BatchedToken2WavState:
+    # A tensor, because the stage batches replies by the shapes and types of their states' tensors.
+    return BatchedToken2WavState(
+        flow_cache={}, hift_cache={PLACE: torch.tensor([voice, stream, index], dtype=torch.int64)}
+    )
 
 
 class TinyCode2Wav(MiniCPMO45Code2Wav):

@@ -70,6 +70,7 @@ def launch(config: PipelineConfig, model: str, deploy_file: Path, port: int, bas
     The environment is `base_env`, the rig's own additions, and the pipeline's `env` last.
     """
     argv = (
+        *(("nice", "-n", str(config.nice)) if config.nice > 0 else ()),
         sys.executable,
         "-m",
         "vllm_omni.entrypoints.cli.main",

@@ -25,7 +25,8 @@ class ExternalPipeline:
         READY_DEADLINE_S."""
         begin_ns = monotonic_ns()
         try:
-            await asyncio.wait_for(probe.until_ready(self.url), READY_DEADLINE_S)
+            async with asyncio.timeout(READY_DEADLINE_S):
+                await probe.until_ready(self.url)
         except TimeoutError as error:
             raise PipelineError(f"{self.url} was not ready within {READY_DEADLINE_S:g} s") from error
         self._journal.record(PipelineReady, boot_ns=monotonic_ns() - begin_ns)

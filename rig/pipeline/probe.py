@@ -43,7 +43,9 @@ async def health(url: str, timeout_s: float) -> Health:
     """GET /health of the server with this WebSocket base URL; takes `timeout_s` at most, never raises."""
     begin_ns = monotonic_ns()
     try:
-        status = await asyncio.wait_for(_get_status(url, "/health"), timeout_s)
+        # Not wait_for: before Python 3.12 that can swallow a cancellation.
+        async with asyncio.timeout(timeout_s):
+            status = await _get_status(url, "/health")
     except TimeoutError:
         return Health(None, monotonic_ns() - begin_ns, f"no answer within {timeout_s:g} s")
     except (OSError, EOFError, ValueError) as error:
@@ -54,7 +56,8 @@ async def health(url: str, timeout_s: float) -> Health:
 async def duplex(url: str, timeout_s: float) -> Duplex:
     """Ask for a duplex session in a way that opens none; takes `timeout_s` at most, never raises."""
     try:
-        answer = await asyncio.wait_for(_ask_duplex(url), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            answer = await _ask_duplex(url)
     except (OSError, EOFError, ValueError, websockets.WebSocketException) as error:
         return Duplex(f"/v1/realtime?duplex=1 does not answer: {type(error).__name__}: {error}", final=False)
     code = _error_code(answer)

@@ -97,10 +97,15 @@ class Warden:
     def _start(self, command: dict[str, Any]) -> None:
         self._grace_s = command["grace_s"]
         log = os.open(command["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        running, starting = os.pipe2(os.O_CLOEXEC)
         pid = os.fork()
         if pid == 0:
             _become_server(command, log)
         os.close(log)
+        os.close(starting)
+        # Ends when the child has become the server (or failed): with its own session, and signals in order.
+        os.read(running, 1)
+        os.close(running)
         self._root = tree.read(pid)
         assert self._root is not None, "an unreaped child always has an entry in /proc"
         report(event="started", pid=pid, start_ticks=self._root.start_ticks)

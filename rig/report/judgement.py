@@ -26,11 +26,12 @@ class Judgement:
     @property
     def sentence(self) -> str:
         """The verdict in one sentence, with the check that decided it."""
-        deciding = next((check for check in self.checks if check.verdict is self.verdict), None)
+        complete = next(check for check in self.checks if check.check == "completeness")
         if self.verdict is Verdict.PASS:
-            complete = next(check for check in self.checks if check.check == "completeness")
             return f"PASS: {complete.summary}; every check passed"
-        return f"{self.verdict.upper()}: {deciding.check}: {deciding.summary}" if deciding else self.verdict.upper()
+        # Why a run cannot be believed is first of all what did not happen in it.
+        deciding = next(check for check in (complete, *self.checks) if check.verdict is self.verdict)
+        return f"{self.verdict.upper()}: {deciding.check}: {deciding.summary}"
 
 
 def judge_folder(folder: Path) -> Judgement:

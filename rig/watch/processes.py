@@ -79,9 +79,17 @@ class ProcessWatch:
 
     def _bury(self) -> None:
         # Once more without waiting: several processes often die together, and the last look must miss none.
-        ended = {descriptor for descriptor, _ in self._poller.poll(0)}
-        for watched in [watched for watched in self._known.values() if watched.handle in ended]:
-            self._died(watched)
+        ended = {descriptor for descriptor, _ in self._poller.poll(0)} - {self._wake_read}
+        if not ended:
+            return
+        t_ns = monotonic_ns()
+        # Children are told of their parent's end before the last thread of the parent has gone, and can be gone
+        # first. What is past its end already belongs to the same death, and the oldest comes first.
+        dead = [
+            watched for watched in self._known.values() if watched.handle in ended or not tree.is_same(watched.process)
+        ]
+        for watched in sorted(dead, key=lambda watched: (watched.process.start_ticks, watched.process.pid)):
+            self._died(watched, t_ns)
 
     def _scan(self) -> None:
         processes = tree.table()
@@ -144,8 +152,7 @@ class ProcessWatch:
             title=watched.title,
         )
 
-    def _died(self, watched: Watched) -> None:
-        t_ns = monotonic_ns()
+    def _died(self, watched: Watched, t_ns: int) -> None:
         expected = self._pipeline.stop_asked.is_set()
         ended = how_it_ended(watched.handle, watched.process, self._pipeline.exit_of)
         self._poller.unregister(watched.handle)

@@ -34,7 +34,8 @@ class ServerWatch:
 
     def start_health(self) -> None:
         """Ask for /health too; the pipeline is ready."""
-        self._run(sample_health(self._pipeline.url, self._journal, self._settings.health_interval_s))
+        asked = self._pipeline.stop_asked.is_set
+        self._run(sample_health(self._pipeline.url, self._journal, self._settings.health_interval_s, asked))
 
     async def lost(self) -> str:
         """Return when a process of the pipeline died unasked: which, and how. Safe to cancel and to call

@@ -33,6 +33,7 @@ TIERS: dict[str, int] = {
     # 2 doing: what makes it happen and records it
     "clients": 2,
     "rig.bus": 2,
+    "rig.drive": 2,
     "rig.engine": 2,
     "rig.faults": 2,
     "rig.machine": 2,
@@ -44,6 +45,7 @@ TIERS: dict[str, int] = {
     "rig.measure": 3,
     "rig.verdict": 3,
     # 4 telling
+    "rig.progress": 4,
     "rig.report": 4,
     # 5 wiring
     "rig.cli": 5,

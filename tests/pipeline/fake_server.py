@@ -20,6 +20,7 @@ from websockets.http11 import Request, Response
 
 libc = ctypes.CDLL(None)
 MODE = os.environ.get("FAKE_MODE", "ok")
+SIGNALS = {signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
 STUBBORN = os.environ.get("FAKE_STUBBORN") == "1"
 
 
@@ -43,14 +44,18 @@ def child(title: str, log_name: str, body: Callable[[], None]) -> int:
         return pid
     libc.prctl(1, signal.SIGTERM, 0, 0, 0)
     set_title(title)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN if STUBBORN else lambda *_: os._exit(143))
-    signal.signal(signal.SIGUSR1, lambda *_: os._exit(3))
-    signal.signal(signal.SIGUSR2, lambda *_: say(log_name, "EngineDeadError: the engine is dead"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     body()
     say(log_name, "is up")
     os.write(up_write, b"x")
     while True:
-        signal.pause()
+        match signal.sigwait(SIGNALS):
+            case signal.SIGTERM if not STUBBORN:
+                os._exit(143)
+            case signal.SIGUSR1:
+                os._exit(3)
+            case signal.SIGUSR2:
+                say(log_name, "EngineDeadError: the engine is dead")
 
 
 def stage(number: int) -> int:

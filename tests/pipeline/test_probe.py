@@ -64,3 +64,18 @@ def test_a_port_nobody_listens_on_is_an_error_that_may_pass() -> None:
     answer = asyncio.run(probe.duplex(url, 10))
     assert answer.problem is not None
     assert not answer.final
+
+
+def test_a_cancellation_always_ends_the_wait_for_readiness() -> None:
+    async def scenario() -> None:
+        url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+        for steps in range(40):
+            task = asyncio.create_task(probe.until_ready(url))
+            # Cancelled at another point of its work each time, also just when an answer comes in.
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait({task}, timeout=20)
+            assert task.cancelled()
+
+    asyncio.run(scenario())

@@ -7,8 +7,10 @@ import pytest
 
 from rig.events.journal import Journal
 from rig.events.types import HealthProbed
+from rig.pipeline import preflight
 from rig.watch import health
-from tests.watch.watched import recorded
+from tests.pipeline import fake
+from tests.watch.watched import of, recorded
 
 
 def test_a_server_that_hangs_is_recorded_and_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +24,7 @@ def test_a_server_that_hangs_is_recorded_and_asked_again(tmp_path: Path, monkeyp
         journal = Journal(tmp_path, "rig", "rig")
         async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
             url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            task = asyncio.create_task(health.sample_health(url, journal, 0.01))
+            task = asyncio.create_task(health.sample_health(url, journal, 0.01, lambda: False))
             found = await recorded(tmp_path, HealthProbed, lambda events: len(events) >= 2)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -31,3 +33,10 @@ def test_a_server_that_hangs_is_recorded_and_asked_again(tmp_path: Path, monkeyp
     for event in asyncio.run(scenario()):
         assert event.status is None
         assert event.error == "no answer within 0.05 s"
+
+
+def test_a_server_that_is_asked_to_stop_is_not_judged_any_more(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "rig", "rig")
+    url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+    asyncio.run(health.sample_health(url, journal, 0.01, lambda: True))
+    assert of(fake.events(tmp_path), HealthProbed) == []

@@ -27,13 +27,9 @@ TALKER_EMBED_ROWS = 32_000
 MARKER = "rig_tiny"
 """Key in config.json that tells the engine plugin to put the light vocoder behind Code2Wav."""
 
-WORDS_KEY = "rig_words_per_unit"
-WORDS_PER_UNIT = 2
-"""Tokens of text in each one-second unit of a reply; the turn can only end at the last of them.
-
-vLLM-Omni 0.30.0 forces <|listen|> right after a <|turn_eos|> that is not the last token it allows in a unit, takes the
-unit for one in which the model only listened, and loses the end of the turn.
-"""
+UNIT_KEY = "rig_tokens_per_unit"
+TOKENS_PER_UNIT = 4
+"""Tokens that the Thinker decides in each one-second unit of a reply, its terminator not counted; see `weights`."""
 
 
 def model_config(vocab_size: int) -> dict[str, Any]:
@@ -43,7 +39,7 @@ def model_config(vocab_size: int) -> dict[str, Any]:
         "model_type": "minicpmo",
         "version": "4.5",
         MARKER: True,
-        WORDS_KEY: WORDS_PER_UNIT,
+        UNIT_KEY: TOKENS_PER_UNIT,
         "auto_map": {
             "AutoConfig": "configuration_minicpmo.MiniCPMOConfig",
             "AutoProcessor": "processing_minicpmo.MiniCPMOProcessor",

@@ -37,7 +37,7 @@ SPECIAL = {
     151_709: "<|chunk_tts_eos|>",
     151_710: "<|turn_eos|>",
 }
-LISTEN, CHUNK_EOS, TURN_EOS = 151_705, 151_708, 151_710
+TTS_BOS, LISTEN, SPEAK, TURN_EOS = 151_703, 151_705, 151_706, 151_710
 
 _CONSONANTS = "bdfgklmnprstvz"
 _VOWELS = "aeiou"
@@ -48,11 +48,14 @@ SPACE = "\u0120"
 def words() -> list[str]:
     """Made-up two-syllable words of four letters; their ids begin right after the bytes."""
     syllables = ["".join(pair) for pair in product(_CONSONANTS, _VOWELS)]
-    return [first + second for first, second in product(syllables, syllables) if first != second][:512]
+    return [first + second for first, second in product(syllables, syllables) if first != second][:WORD_COUNT]
 
 
 FIRST_WORD = BYTES
-WORD_COUNT = 512
+WORDS_PER_PLACE = 170
+"""Words that may stand in one place of a unit; see `weights`."""
+
+WORD_COUNT = 3 * WORDS_PER_PLACE
 
 
 def vocabulary(byte_alphabet: list[str]) -> Iterator[tuple[str, int]]:

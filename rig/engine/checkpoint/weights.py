@@ -2,14 +2,20 @@
 
 Random weights rarely listen, answer or end a turn, so a few channels of the Thinker's hidden state carry the decisions
 and the rest is seeded noise. Every embedding holds a constant in channel 0; the sound of the last 100 ms stands in
-channel 1; the kind of the last token stands in channels 2 to 4. Attention and MLP add next to nothing to the residual
-stream, so a row of the LM head sees these channels undisturbed and sets the odds of its token:
+channel 1; the kind of the last token stands in the channels after it. Attention and MLP add next to nothing to the
+residual stream, so a row of the LM head sees these channels undisturbed and sets the odds of its token. A second of a
+reply goes through one row of this table after the other:
 
     last input        next token
-    loud sound        <|listen|>
-    quiet sound       a word (vLLM-Omni itself forces <|listen|> when there is nothing to answer)
-    a word            a word, or <|turn_eos|> with the odds that give the wanted length of reply
-    <|turn_eos|>      <|listen|> (vLLM-Omni itself ends the unit before that, see config.WORDS_PER_UNIT)
+    loud sound        <|listen|> (and vLLM-Omni itself forces <|listen|> when there is nothing to answer)
+    quiet sound       <|speak|>
+    <|speak|>         a first word
+    a first word      a second word
+    a second word     a third word, or <|turn_eos|> with the odds that give the wanted length of reply
+
+vLLM-Omni 0.30.0 forces <|listen|> right after a <|turn_eos|> that is not the last token it allows in a unit, takes the
+unit for one in which the model only listened, and loses the end of the turn. So a unit has exactly four tokens
+(`config.TOKENS_PER_UNIT`), and the fourth is the only one that may be <|turn_eos|>.
 """
 
 import math
@@ -24,15 +30,22 @@ from rig.engine.checkpoint import tokens
 Array = npt.NDArray[np.float16]
 Wide = npt.NDArray[np.float32]
 
-CONSTANT, LOUD, IS_WORD, IS_TURN_END, IS_OTHER = range(5)
-CHANNELS = 5
+CONSTANT, LOUD, IS_SPEAK, IS_FIRST, IS_SECOND, IS_THIRD, IS_TURN_END, IS_OTHER = range(8)
+CHANNELS = 8
+KINDS = range(IS_SPEAK, CHANNELS)
 LEVEL = 4.0
 FLAG = 2.0
 NOISE_NORM = 2.0
 NEVER = -30.0
 
 CODEC_END_ODDS = 0.04
-"""Per codec token, where the Talker may end: in the first and the last chunk of a reply."""
+"""Per codec token, where the Talker may end: in the first and the last second of a reply."""
+
+END_CORRECTION_S = 0.25
+"""What a reply of several units lacks on average because the Talker may end its first second early."""
+
+SAMPLING_TEMPERATURE, SAMPLING_TOP_P, REPETITION_PENALTY = 0.7, 0.8, 1.05
+"""How vLLM-Omni 0.30.0 samples a duplex session's text, whatever the deploy settings say."""
 
 
 def weights(seed: int, reply_s: float) -> dict[str, Array]:
@@ -45,34 +58,55 @@ def weights(seed: int, reply_s: float) -> dict[str, Array]:
 def _thinker(noise: np.random.Generator, reply_s: float) -> Iterator[tuple[str, Wide]]:
     embedding = _noise(noise, tokens.VOCAB_SIZE, shape.HIDDEN)
     embedding[:, CONSTANT] = LEVEL
-    embedding[:, IS_OTHER] = FLAG
-    spoken = slice(tokens.FIRST_WORD, tokens.FIRST_WORD + tokens.WORD_COUNT)
-    embedding[spoken, IS_OTHER] = 0
-    embedding[spoken, IS_WORD] = FLAG
-    embedding[tokens.TURN_EOS, IS_OTHER] = 0
-    embedding[tokens.TURN_EOS, IS_TURN_END] = FLAG
+    embedding[np.arange(tokens.VOCAB_SIZE), _kinds()] = FLAG
     yield "llm.model.embed_tokens.weight", embedding
     yield from _decoder(noise, "llm.model.", shape.LAYERS, qk_norm=True, sizes=_THINKER_SIZES)
     yield "llm.lm_head.weight", _head(reply_s)
+
+
+def _kinds() -> npt.NDArray[np.int64]:
+    """The channel of each token's kind."""
+    kinds = np.full(tokens.VOCAB_SIZE, IS_OTHER)
+    # <|tts_bos|> too: vLLM-Omni puts it in where the model would listen in the middle of its own turn.
+    kinds[[tokens.SPEAK, tokens.TTS_BOS]] = IS_SPEAK
+    kinds[tokens.TURN_EOS] = IS_TURN_END
+    for place, kind in enumerate((IS_FIRST, IS_SECOND, IS_THIRD)):
+        kinds[_words(place)] = kind
+    return kinds
+
+
+def _words(place: int) -> slice:
+    """Ids of the words that may stand in the first, second or third place of a unit."""
+    start = tokens.FIRST_WORD + place * tokens.WORDS_PER_PLACE
+    return slice(start, start + tokens.WORDS_PER_PLACE)
 
 
 def _head(reply_s: float) -> Wide:
     """Rows of the LM head, for hidden states normalised to a root mean square of 1."""
     scale = math.sqrt(shape.HIDDEN) / math.sqrt(LEVEL**2 + FLAG**2 + NOISE_NORM**2)
     constant, flag = LEVEL * scale, FLAG * scale
-    never = NEVER / constant
     head = np.zeros((tokens.VOCAB_SIZE, shape.HIDDEN), dtype=np.float32)
-    head[:, CONSTANT] = never
-    spoken = slice(tokens.FIRST_WORD, tokens.FIRST_WORD + tokens.WORD_COUNT)
-    head[spoken, CONSTANT] = 0
-    head[spoken, LOUD] = -10
-    head[spoken, IS_TURN_END] = NEVER / flag
+    head[:, CONSTANT] = NEVER / constant
+    for place, before in enumerate((IS_SPEAK, IS_FIRST, IS_SECOND)):
+        head[_words(place), before] = -NEVER / flag
+    head[tokens.SPEAK, CONSTANT] = 0
+    head[tokens.SPEAK, KINDS] = NEVER / flag
+    head[tokens.SPEAK, LOUD] = -10
     head[tokens.LISTEN, LOUD] = 12
-    head[tokens.LISTEN, IS_TURN_END] = -2 * NEVER / flag
-    # Of the two tokens of a unit only the second follows a word: one chance to end for each second of the reply.
-    odds = min(0.99, 1 / reply_s)
-    head[tokens.TURN_EOS, IS_WORD] = (math.log(tokens.WORD_COUNT * odds / (1 - odds)) - NEVER) / flag
+    head[tokens.TURN_EOS, IS_SECOND] = (turn_end_logit(reply_s) - NEVER) / flag
     return head
+
+
+def turn_end_logit(reply_s: float) -> float:
+    """Logit of <|turn_eos|> against `tokens.WORDS_PER_PLACE` words of logit 0: one chance to end per second of a reply.
+
+    Top-p keeps <|turn_eos|>, the likeliest token, and so many of the equally likely words as fill the rest.
+    """
+    odds = min(0.95, 1 / (reply_s + END_CORRECTION_S))
+    ratio = odds / (1 - odds)
+    weight = ratio * SAMPLING_TOP_P * tokens.WORDS_PER_PLACE / (1 + ratio * (1 - SAMPLING_TOP_P))
+    # The penalty divides the logit of a token said before: of <|turn_eos|> in every reply of a session but the first.
+    return math.log(weight) * SAMPLING_TEMPERATURE * REPETITION_PENALTY
 
 
 def _audio_encoder() -> Iterator[tuple[str, Wide]]:

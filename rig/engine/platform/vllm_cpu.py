@@ -14,6 +14,10 @@ ONE_THREAD = "1"
 class KeepingCpuPlatform(CpuPlatform):
     """Keeps async scheduling and the uniprocess executor where they were asked for."""
 
+    # The sampler is compiled when it is first called, and again for the first batch of two: with Inductor all callers
+    # of the stage wait for a C++ compiler then, 2 to 10 s each time.
+    simple_compile_backend = "eager"
+
     @classmethod
     def check_and_update_config(cls, vllm_config: "VllmConfig") -> None:
         """Apply vLLM's CPU settings, then put the two back.

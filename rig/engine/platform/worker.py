@@ -14,7 +14,7 @@ from vllm_omni.worker.gpu_ar_model_runner import GPUARModelRunner
 from vllm_omni.worker.gpu_generation_model_runner import GPUGenerationModelRunner
 from vllm_omni.worker.mixins import OmniWorkerMixin
 
-from rig.engine.checkpoint.config import WORDS_KEY
+from rig.engine.checkpoint.config import UNIT_KEY
 
 
 class _OmniOnCpu(CPUModelRunner):
@@ -28,10 +28,10 @@ class _OmniOnCpu(CPUModelRunner):
     def load_model(self, load_dummy_weights: bool = False) -> None:
         """Load as vLLM-Omni's runner does."""
         super(CPUModelRunner, self).load_model(load_dummy_weights)
-        words = getattr(self.model_config.hf_config, WORDS_KEY, None)
-        if words is not None:
+        count = getattr(self.model_config.hf_config, UNIT_KEY, None)
+        if count is not None:
             # vLLM-Omni reads this attribute, counts the unit's terminator too, and has no setting for it.
-            self.get_model().max_new_speak_tokens_per_chunk = words + 1
+            self.get_model().max_new_speak_tokens_per_chunk = count + 1
 
     def extract_multimodal_outputs(self, hidden_states: Any) -> Any:
         """Give every step's payload memory of its own.

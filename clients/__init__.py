@@ -1,0 +1,1 @@
+"""Voice callers: the only package that imports Locust or gevent."""

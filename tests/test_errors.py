@@ -1,0 +1,41 @@
+"""Errors carry their fields, read as one line and travel between processes."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from rig.errors import ConfigError, JournalError, PipelineError, PreflightError, RigError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "expected"),
+    [
+        (3, "load.callers", "run.yaml:3: load.callers: unknown key; remove it"),
+        (None, "seed", "run.yaml: seed: unknown key; remove it"),
+        (3, None, "run.yaml:3: unknown key; remove it"),
+        (None, None, "run.yaml: unknown key; remove it"),
+    ],
+)
+def test_a_config_error_names_place_key_problem_and_remedy(line: int | None, key: str | None, expected: str) -> None:
+    assert str(ConfigError(Path("run.yaml"), line, key, "unknown key", "remove it")) == expected
+
+
+def test_a_config_error_survives_pickling() -> None:
+    error = ConfigError(Path("run.yaml"), 3, "seed", "missing", "add it")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.file, copy.line, copy.key, copy.problem, copy.remedy) == (
+        Path("run.yaml"),
+        3,
+        "seed",
+        "missing",
+        "add it",
+    )
+
+
+def test_what_the_user_gave_wrong_is_told_apart_from_what_went_wrong() -> None:
+    assert issubclass(ConfigError, UsageError)
+    assert issubclass(PreflightError, UsageError)
+    for other in (PipelineError, JournalError):
+        assert issubclass(other, RigError)
+        assert not issubclass(other, UsageError)
