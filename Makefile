@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check pins clean
+.PHONY: help setup smoke test test-fast check bench pins clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -25,8 +25,11 @@ test-fast: setup ## The tests that boot no engine
 check: setup ## Lint, format, types, layering, sizes, pins and the paths named in the docs
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
-	@.venv/bin/mypy rig clients tests $(wildcard scripts/*.py)
+	@.venv/bin/mypy rig clients tests benchmarks $(wildcard scripts/*.py)
 	@.venv/bin/python -m pytest -q tests/house
+
+bench: setup ## What the callers' hot path costs, as ratios
+	@.venv/bin/python benchmarks/hot_path.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
 	@bash scripts/pin.sh

@@ -5,6 +5,7 @@ slot of the plan has one caller, however Locust spreads its users over processes
 """
 
 import atexit
+import gc
 import logging
 import os
 import threading
@@ -163,6 +164,9 @@ class Desk:
             self.fail(error)
             return
         microphone.prepare()
+        # What was imported stays: going through all of it again would hold up every caller for tens of milliseconds.
+        gc.collect()
+        gc.freeze()
 
     def _open_journal(self, folder: Path) -> None:
         runner = self.environment.runner

@@ -59,7 +59,9 @@ class Callers:
             return
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), TERMINATE_GRACE_S)
+            # Not wait_for: on Python 3.11 it can swallow a cancellation.
+            async with asyncio.timeout(TERMINATE_GRACE_S):
+                await process.wait()
         except TimeoutError:
             _kill_group(process.pid)
             await process.wait()

@@ -69,7 +69,7 @@ def test_the_plan_has_the_same_bytes_under_other_pythons(tmp_path: Path) -> None
 
 def test_the_plan_of_a_known_config_never_changes(tmp_path: Path) -> None:
     """A change of this hash (or of a recording) changes every plan: old seeds no longer give what they gave."""
-    # Weights whose plain sum differs between Python 3.11 (0.6000000000000001) and 3.12 (0.6) take part.
+    # Also with weights whose plain sum differs between Python 3.11 (0.6000000000000001) and 3.12 (0.6).
     text = RUN_YAML.replace("{rst: 1, fin: 1, close_frame: 1}", "{rst: 0.1, fin: 0.2, close_frame: 0.3}")
     plan = make_plan(run_config(tmp_path, text))
     assert plan.sha256() == "5537602b9469e7a2269212cc135ef7d1377bb506ac7b8499a7792844c9e70ded"

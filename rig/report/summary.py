@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from rig.checks.completeness import cut_replies, returns
+from rig.checks.completeness import cut_replies, returns, sessions
 from rig.clock import to_s, utc_label
 from rig.config.pipeline import PipelineConfig
-from rig.events.types import AudioReceived, CallEnded, MemorySampled, Outcome, PipelineReady, Refused, SessionReady
+from rig.events.types import AudioReceived, CallEnded, MemorySampled, Outcome, PipelineReady, Refused
 from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Figure
@@ -35,7 +35,7 @@ def summarise(judgement: Judgement) -> dict[str, Any]:
         "verdict": judgement.verdict,
         "seed": history.config.seed,
         "plan_sha256": history.plan.sha256(),
-        "sessions": len(history.of(SessionReady)),
+        "sessions": sessions(history),
         "refused": len(history.of(Refused)),
         "cut_replies": cut_replies(history),
         "returns_with_first_audio": returns(history),

@@ -5,7 +5,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from websockets.frames import Frame, Opcode
@@ -52,7 +52,8 @@ class Peer:
             if data:
                 self.socket.sendall(data)
             else:
-                self.socket.shutdown(socket.SHUT_WR)
+                with suppress(OSError):  # the client may be gone already
+                    self.socket.shutdown(socket.SHUT_WR)
 
     def send(self, data: bytes, *, fin: bool = True, opcode: Opcode = Opcode.TEXT) -> None:
         """Send one frame."""

@@ -18,6 +18,7 @@ import yaml
 from rig.events import journal
 from rig.events.types import AnyEvent, AudioReceived, CallStarted, ProcessSeen
 
+RIG = str(Path(sys.executable).with_name("rig"))
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIPELINE = REPOSITORY / "configs" / "pipelines" / "minicpmo45-cpu-tiny.yaml"
 POLITE = {"polite": {"weight": 1, "turns": {"low": 2, "high": 3}}}
@@ -108,7 +109,7 @@ def rig_run(folder: Path, **changes: Any) -> Iterator[RigRun]:
     run_file.write_text(yaml.safe_dump(settings))
     results = folder / "results"
     output = (folder / "output.txt").open("w")
-    command = [sys.executable, "-m", "rig.cli", "run", str(run_file), "--results", str(results)]
+    command = [RIG, "run", str(run_file), "--results", str(results)]
     process = subprocess.Popen(command, stdout=output, stderr=output, text=True)
     run = RigRun(process, results)
     try:

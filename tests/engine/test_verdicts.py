@@ -3,14 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.engine.rigrun import RigRun, kill, locust_of, rig_run, wait_mid_call, wait_until
+from tests.engine.rigrun import RIG, RigRun, kill, locust_of, rig_run, wait_mid_call, wait_until
 
 
 def _has_engine() -> bool:
@@ -72,9 +71,7 @@ def test_after_the_rig_was_killed_nothing_is_left_and_the_run_can_be_judged(tmp_
         run.finish(10)
         wait_until(lambda: not run.left_running(), 60, run.process)
         wait_until(lambda: not any(psutil.pid_exists(pid) for pid in callers), 60, run.process)
-        judged = subprocess.run(
-            [sys.executable, "-m", "rig.cli", "judge", str(run.folder)], capture_output=True, text=True, check=False
-        )
+        judged = subprocess.run([RIG, "judge", str(run.folder)], capture_output=True, text=True, check=False)
         assert judged.returncode == 2, judged.stdout + judged.stderr
         assert run.verdict()["verdict"] == "unknown"
         assert "the rig itself died" in judged.stdout

@@ -1,4 +1,4 @@
-"""The light vocoder works behind vLLM-Omni's real Code2Wav stage, and its sound tells whose it is and what is missing."""
+"""The light vocoder works behind the real Code2Wav stage, and its sound tells whose it is and what is missing."""
 
 import importlib.util
 import json

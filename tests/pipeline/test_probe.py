@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from rig.pipeline import preflight, probe
 
@@ -9,15 +10,26 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 
 async def with_server(handler: Handler, question: Callable[[str], Awaitable[probe.Health]]) -> probe.Health:
-    async with await asyncio.start_server(handler, "127.0.0.1", 0) as server:
+    handled = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionResetError):
+            await handler(reader, writer)
+        writer.transport.abort()
+        handled.set()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        return await question(f"ws://127.0.0.1:{port}")
+        answer = await question(f"ws://127.0.0.1:{port}")
+        await handled.wait()
+    return answer
 
 
 def saying(answer: bytes) -> Handler:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
+        await writer.drain()
         writer.close()
         await writer.wait_closed()
 
@@ -26,7 +38,6 @@ def saying(answer: bytes) -> Handler:
 
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read()
-    writer.close()
 
 
 def test_a_status_is_what_the_server_says() -> None:

@@ -1,0 +1,32 @@
+"""Every file under configs/ is read by a test; a file of a new kind has to be told to this one."""
+
+from pathlib import Path
+
+import pytest
+
+from rig.config.load import load_both, load_pipeline
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+FILES = sorted(path.relative_to(CONFIGS) for path in CONFIGS.rglob("*") if path.is_file())
+
+
+def test_there_are_shipped_configs() -> None:
+    assert FILES
+
+
+@pytest.mark.parametrize("name", FILES, ids=str)
+def test_a_shipped_config_is_good(name: Path) -> None:
+    kind = name.parts[0]
+    assert kind in ("runs", "pipelines"), f"say here how {name} is read"
+    if kind == "runs":
+        run, _, _ = load_both(CONFIGS / name)
+        assert run.question.endswith("?")
+    else:
+        assert load_pipeline(CONFIGS / name).question.endswith("?")
+
+
+@pytest.mark.parametrize("name", FILES, ids=str)
+def test_a_shipped_config_opens_with_its_question(name: Path) -> None:
+    first = (CONFIGS / name).read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("# ")
+    assert "?" in first
