@@ -3,9 +3,7 @@
 For looking while a run goes; the truth is the journal. What has no duration is shown without one, never as 0.
 """
 
-from typing import Any
-
-from locust.env import Environment
+from typing import Any, Protocol
 
 from rig.clock import monotonic_ns, to_ms
 from rig.errors import RigError
@@ -21,12 +19,28 @@ class TurnFailedError(RigError):
     """Shown by Locust beside a turn that did not end as it should."""
 
 
+class Show(Protocol):
+    """Locust's `request` event: `response_time` in milliseconds, None where there is no duration."""
+
+    def __call__(
+        self,
+        *,
+        request_type: str,
+        name: str,
+        response_time: float | None,
+        response_length: int,
+        exception: Exception | None,
+        context: dict[str, Any],
+    ) -> None:
+        """Show one row."""
+
+
 class LiveJournal:
     """Records into the process's journal, and tells Locust what it means; one per call."""
 
-    def __init__(self, journal: Recorder, environment: Environment) -> None:
+    def __init__(self, journal: Recorder, show: Show) -> None:
         self._journal = journal
-        self._environment = environment
+        self._show = show
         self._began_ns: dict[str, int] = {}
         self._barge_in: tuple[int, int] | None = None
         self._spoken_ns: dict[int, int] = {}
@@ -89,7 +103,7 @@ class LiveJournal:
             self._sample(kind, name, at_ns - began_ns)
 
     def _sample(self, kind: str, name: str, duration_ns: int | None, error: Exception | None = None) -> None:
-        self._environment.events.request.fire(
+        self._show(
             request_type=kind,
             name=name,
             response_time=None if duration_ns is None else to_ms(duration_ns),

@@ -81,7 +81,7 @@ class VoiceCaller(User):
 
     def _play(self, script: CallScript, planned_ns: int) -> None:
         assert self._shared.journal is not None
-        journal = LiveJournal(self._shared.journal, self.environment)
+        journal = LiveJournal(self._shared.journal, self.environment.events.request.fire)
         try:
             Call(script, self._shared.target, journal).play(planned_ns)
         except NotDuplexError as error:

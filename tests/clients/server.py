@@ -176,8 +176,7 @@ def break_off(connection: ServerConnection, how: str) -> None:
     """End a connection as a failing server does: `reset`, `eof`, or a close code as text."""
     if how == "reset":
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        # The reading thread still holds the socket; a bare close would wait for it.
-        connection.socket.shutdown(socket.SHUT_RD)
+        # The thread that reads lets go of the socket with the caller's next frame; then the reset goes out.
         connection.socket.close()
     elif how == "eof":
         connection.socket.shutdown(socket.SHUT_RDWR)
