@@ -14,7 +14,18 @@ from rig.config.run import RunConfig
 from rig.errors import JournalError, RigError
 from rig.events import journal
 from rig.events.journal import Damage
-from rig.events.types import AnyEvent, CallEvent, CallStarted, Event, Header, Phase, PhaseEntered, RunEnded, RunStarted
+from rig.events.types import (
+    AnyEvent,
+    CallEvent,
+    CallStarted,
+    Event,
+    Header,
+    JournalClosed,
+    Phase,
+    PhaseEntered,
+    RunEnded,
+    RunStarted,
+)
 from rig.plan import Plan
 from rig.plan import read as read_plan
 
@@ -65,6 +76,17 @@ class History:
     def ended(self) -> RunEnded | None:
         """The end of the run, None when the rig died before it."""
         return next(iter(self.of(RunEnded)), None)
+
+    @property
+    def abandoned_ns(self) -> int | None:
+        """When the rig was last heard of, in a run that it did not end; None in a run that has an end.
+
+        With the rig gone its warden stops the server, so what callers meet after this says nothing about the server.
+        """
+        if self.ended is not None:
+            return None
+        own = (event for event in self.events if not isinstance(event, CallEvent | Header | JournalClosed))
+        return max((event.t_ns for event in own), default=self.origin_ns)
 
     @property
     def origin_ns(self) -> int:

@@ -11,13 +11,19 @@ from rig.verdict import CheckResult, Finding, Verdict, in_time
 
 def check(history: History) -> CheckResult:
     """Fail for a connection the server ended or would not take, outside of refusals."""
-    findings = in_time(finding for call in history.calls.values() for finding in _of_call(history, call))
+    found = in_time(finding for call in history.calls.values() for finding in _of_call(history, call))
+    abandoned_ns = history.abandoned_ns
+    limit_s = None if abandoned_ns is None else to_s(abandoned_ns - history.origin_ns)
+    findings = tuple(one for one in found if limit_s is None or one.at_s is None or one.at_s <= limit_s)
     if findings:
         summary = f"{len(findings)} connections were lost or not taken, the first at {findings[0].at_s:.1f} s"
         return CheckResult("connections", Verdict.FAIL, summary, findings)
     count = len(history.of(SessionReady))
     if count == 0:
         return CheckResult("connections", Verdict.UNKNOWN, "no session was ever opened")
+    if limit_s is not None:
+        summary = f"no session was ended by the server until the rig died at {limit_s:.1f} s"
+        return CheckResult("connections", Verdict.UNKNOWN, summary)
     surprises = history.of(Surprise)
     tail = f"; {len(surprises)} surprises in the protocol, e.g. {surprises[0].what}" if surprises else ""
     return CheckResult("connections", Verdict.PASS, f"none of {count} sessions was ended by the server{tail}")

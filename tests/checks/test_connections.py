@@ -16,6 +16,7 @@ def run(tmp_path: Path) -> Run:
     run = Run(tmp_path / "run")
     run.start_call(2.0)
     run.connect(2.0, ready_s=2.5)
+    run.stop(100.0)
     return run
 
 
@@ -71,3 +72,14 @@ def test_a_run_without_a_session_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call(2.0)
     assert check(run.history()).verdict is Verdict.UNKNOWN
+
+
+def test_what_is_lost_after_the_rig_died_is_unknown_and_no_fault_of_the_server(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(2.0)
+    run.connect(2.0, ready_s=2.5)
+    run.rig(8.0, ev.HealthProbed, status=200, latency_ns=1_000_000, error=None)
+    run.close(9.0, by=ClosedBy.SERVER_CLOSE_FRAME, code=1012)
+    result = check(run.history(closed=False))
+    assert result.verdict is Verdict.UNKNOWN
+    assert "until the rig died at 8.0 s" in result.summary
