@@ -44,6 +44,7 @@ class LiveJournal:
         self._began_ns: dict[str, int] = {}
         self._barge_in: tuple[int, int] | None = None
         self._spoken_ns: dict[int, int] = {}
+        self._return_ns: int | None = None
         self._heard: tuple[str | None, int] | None = None
 
     def record(self, kind: type[ev.Event], *, t_ns: int | None = None, **fields: Any) -> None:
@@ -58,15 +59,21 @@ class LiveJournal:
         self._heard = None
         if fields["attempt"] == 1:
             self._began_ns["connect"] = fields["planned_ns"]
-            if fields["why"] is not ev.Connect.FIRST:
-                self._began_ns["reconnect_first_audio"] = fields["planned_ns"]
+            self._return_ns = None if fields["why"] is ev.Connect.FIRST else fields["planned_ns"]
 
     def _ready(self, at_ns: int, fields: dict[str, Any]) -> None:
         self._end("WS", "connect", at_ns)
+        if self._return_ns is not None:
+            self._began_ns["reconnect_first_audio"] = self._return_ns
+            self._return_ns = at_ns
 
     def _spoken(self, at_ns: int, fields: dict[str, Any]) -> None:
         self._spoken_ns[fields["turn"]] = fields["planned_ns"]
         self._began_ns["first_audio"] = fields["planned_ns"]
+        if "reconnect_first_audio" in self._began_ns and self._return_ns is not None:
+            # What a returning caller spends on speaking is no waiting.
+            self._began_ns["reconnect_first_audio"] += fields["planned_ns"] - self._return_ns
+            self._return_ns = fields["planned_ns"]
 
     def _acted(self, at_ns: int, fields: dict[str, Any]) -> None:
         if fields["act"] in BARGE_INS:
@@ -82,9 +89,12 @@ class LiveJournal:
         self._heard = fields["response_id"], at_ns
 
     def _server(self, at_ns: int, fields: dict[str, Any]) -> None:
-        if fields["name"] == TERMINAL and self._barge_in is not None and self._barge_in[0] == fields["turn"]:
+        if fields["name"] != TERMINAL or self._barge_in is None or self._barge_in[0] != fields["turn"]:
+            return
+        # A reply that had ended by itself was not stopped by anybody.
+        if fields["detail"].startswith("cancelled"):
             self._sample("WSR", "barge_in_stop", at_ns - self._barge_in[1])
-            self._barge_in = None
+        self._barge_in = None
 
     def _turn(self, at_ns: int, fields: dict[str, Any]) -> None:
         outcome = fields["outcome"]

@@ -62,9 +62,24 @@ def test_a_barge_in_shows_how_long_the_reply_went_on() -> None:
     view = View()
     planned_ns = 100 * NS_PER_MS
     view.saw(ev.ActTaken, 101, turn=0, act=ev.Act.BARGE_IN_CANCEL, planned_ns=planned_ns)
-    view.saw(ev.ServerEvent, 150, turn=0, name="response.done")
-    view.saw(ev.ServerEvent, 190, turn=0, name="response.done")
+    for at_ms in (150, 190):
+        view.saw(ev.ServerEvent, at_ms, turn=0, name="response.done", detail="cancelled: client_cancelled")
     assert view.rows == [("WSR", "barge_in_stop", 50.0, None)]
+
+
+def test_a_reply_that_ended_by_itself_shows_no_barge_in() -> None:
+    view = View()
+    view.saw(ev.ActTaken, 101, turn=0, act=ev.Act.BARGE_IN_CANCEL, planned_ns=100 * NS_PER_MS)
+    view.saw(ev.ServerEvent, 101, turn=0, name="response.done", detail="completed: stop")
+    assert view.rows == []
+
+
+def test_a_caller_who_comes_back_and_speaks_is_shown_only_the_waiting() -> None:
+    view = View()
+    view.connected(ev.Connect.NEW_SESSION, 100, 150)
+    view.spoke(1, 2_150)
+    view.saw(ev.AudioReceived, 2_650, response_id="r1")
+    assert ("WSR", "reconnect_first_audio", 550.0, None) in view.rows
 
 
 def test_a_return_shows_the_time_from_reconnect_to_first_audio() -> None:
