@@ -69,8 +69,8 @@ def test_after_the_rig_was_killed_nothing_is_left_and_the_run_can_be_judged(tmp_
         assert callers
         kill(run.process.pid)
         run.finish(10)
-        wait_until(lambda: not run.left_running(), 60, run.process)
-        wait_until(lambda: not any(psutil.pid_exists(pid) for pid in callers), 60, run.process)
+        wait_until(lambda: not run.left_running(), 60)
+        wait_until(lambda: not any(psutil.pid_exists(pid) for pid in callers), 60)
         judged = subprocess.run([RIG, "judge", str(run.folder)], capture_output=True, text=True, check=False)
         assert judged.returncode == 2, judged.stdout + judged.stderr
         assert run.verdict()["verdict"] == "unknown"
