@@ -89,7 +89,6 @@ class PipelineConfig(StrictModel):
     stop_grace_s: Annotated[Seconds, Field(description="from SIGTERM to SIGKILL")] = 20.0
     memory_gib: Annotated[float, Field(ge=0, description="host memory that must be free before the start")]
     gpus: Annotated[int, Field(ge=0, description="GPUs that must be present")] = 0
-    parallel_stage_init: bool = False
     nice: Annotated[int, Field(ge=0, le=19, description="how much the server yields the cores to the callers")] = 0
     env: Annotated[dict[str, str], Field(default_factory=dict, description="environment of the server")]
     duplex_session: Duplex = Duplex()

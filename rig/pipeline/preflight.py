@@ -21,7 +21,7 @@ SETUP = {Platform.CPU: "make setup", Platform.CUDA: "make setup PROFILE=engine-g
 def check(config: PipelineConfig, machine: Machine) -> None:
     """Raise PreflightError with every problem, one line each."""
     problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
-    problems += [*_disk(machine), *_model(config), *_parallel(config), *_port(config)]
+    problems += [*_disk(machine), *_model(config), *_port(config)]
     if problems:
         raise PreflightError("\n".join(problems))
 
@@ -75,13 +75,6 @@ def _model(config: PipelineConfig) -> list[str]:
     if name.startswith(("/", ".", "~")) and not Path(name).expanduser().is_dir():
         return [f"the checkpoint folder {name} does not exist"]
     return []
-
-
-def _parallel(config: PipelineConfig) -> list[str]:
-    if not config.parallel_stage_init:
-        return []
-    # It drops the setting from a deploy file in silence, and has no option for it.
-    return ["parallel_stage_init cannot be switched on: the server of vLLM-Omni 0.30.0 has no option for it"]
 
 
 def _port(config: PipelineConfig) -> list[str]:

@@ -90,7 +90,3 @@ def test_a_checkpoint_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert f"{folder} does not exist" in problem(settings, machine())
     folder.mkdir()
     preflight.check(settings, machine())
-
-
-def test_a_setting_that_the_server_would_drop_in_silence_is_refused() -> None:
-    assert "parallel_stage_init cannot be switched on" in problem(config(parallel_stage_init=True), machine())
