@@ -56,7 +56,14 @@ class Locust:
         self.log = run_file.parent / "locust.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment
+                command,
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                # As from a terminal: tests that run in the background of a script inherit SIGINT as ignored.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     def wait(self) -> int:
