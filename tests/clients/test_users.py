@@ -55,15 +55,14 @@ class Locust:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("LOCUST_", "RIG_"))}
         self.log = run_file.parent / "locust.log"
         with self.log.open("wb") as log:
+            # As from a terminal: tests that run in the background of a script inherit SIGINT as ignored.
             self.process = subprocess.Popen(
-                command,
+                ["env", "--default-signal=INT", *command],
                 cwd=ROOT,
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 env=environment,
-                # As from a terminal: tests that run in the background of a script inherit SIGINT as ignored.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     def wait(self) -> int:
