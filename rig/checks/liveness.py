@@ -6,6 +6,7 @@ Cannot see: a process that lives and does nothing (that is `progress`).
 from rig.clock import NS_PER_S, to_s
 from rig.config.pipeline import ExternalServer
 from rig.events.types import ActTaken, EndReason, LogSignature, PipelineReady, ProcessDied, ProcessSeen
+from rig.explained import EXPLAINABLE, early_hang_ups_ns, unexplained
 from rig.history import History
 from rig.verdict import CheckResult, Finding, Verdict
 
@@ -18,7 +19,8 @@ BLAME_WINDOW_NS = 10 * NS_PER_S
 def check(history: History) -> CheckResult:
     """Fail for a death or a fatal log line, unknown when the server was never ready."""
     deaths = [event for event in history.of(ProcessDied) if not event.expected and event.stage != HELPER_STAGE]
-    signatures = [event for event in history.of(LogSignature) if not event.expected]
+    logged = [event for event in history.of(LogSignature) if not event.expected]
+    signatures = unexplained(logged, [t_ns for call in history.calls.values() for t_ns in early_hang_ups_ns(call)])
     findings = tuple(_death(history, event) for event in deaths) + tuple(_log(history, event) for event in signatures)
     if deaths:
         first = deaths[0]
@@ -29,10 +31,10 @@ def check(history: History) -> CheckResult:
     if signatures:
         summary = f"no process died, but the log of {signatures[0].stage} shows {signatures[0].signature}"
         return CheckResult("liveness", Verdict.FAIL, summary, findings)
-    return _without_deaths(history)
+    return _without_deaths(history, len(logged))
 
 
-def _without_deaths(history: History) -> CheckResult:
+def _without_deaths(history: History, explained: int) -> CheckResult:
     ended = history.ended
     if not history.of(PipelineReady):
         why = "the server was never ready" if ended is None else f"the server was never ready: {ended.detail}"
@@ -47,7 +49,8 @@ def _without_deaths(history: History) -> CheckResult:
         )
     if not history.of(ProcessSeen):
         return CheckResult("liveness", Verdict.UNKNOWN, "no process of the server was ever seen")
-    return CheckResult("liveness", Verdict.PASS, "no process of the server died")
+    known = f"; known and without harm: {explained} x {EXPLAINABLE}" if explained > 0 else ""
+    return CheckResult("liveness", Verdict.PASS, f"no process of the server died{known}")
 
 
 def _how(death: ProcessDied) -> str:
@@ -75,4 +78,5 @@ def _death(history: History, death: ProcessDied) -> Finding:
 
 
 def _log(history: History, event: LogSignature) -> Finding:
-    return Finding(f"{event.stage} logged {event.signature}: {event.line}", to_s(event.t_ns - history.origin_ns))
+    more = f" (and {event.left_out} more since the last event)" if event.left_out > 0 else ""
+    return Finding(f"{event.stage} logged {event.signature}: {event.line}{more}", to_s(event.t_ns - history.origin_ns))

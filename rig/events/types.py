@@ -183,12 +183,13 @@ class ProcessPaused(Event, frozen=True, tag="process_paused"):
 
 
 class LogSignature(Event, frozen=True, tag="log_signature"):
-    """A line in the server's log that only a fault writes."""
+    """A line in the server's log that only a fault writes; `left_out` more of its kind came since the last event."""
 
     signature: str
     stage: str
     line: str
     expected: bool
+    left_out: int = 0
 
 
 class HealthProbed(Event, frozen=True, tag="health_probed"):

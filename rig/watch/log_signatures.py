@@ -1,8 +1,8 @@
 """Lines that only a fault writes, found in the server's log as it grows.
 
-The table is data: a name, what to look for, what it means, and where vLLM 0.30.0 or vLLM-Omni 0.30.0 writes
-it. A storm of one signature is recorded at most BURST times in WINDOW_S; the next event after that tells how
-many were left out.
+The table is data: a name, what to look for, what it means, and where vLLM 0.30.0 or vLLM-Omni 0.30.0 writes it. Whether
+a line is a fault is for the checks to say. A storm of one signature is recorded at most BURST times in WINDOW_S; the
+next event after that tells how many were left out.
 """
 
 import re
@@ -85,6 +85,12 @@ SIGNATURES: tuple[Signature, ...] = (
         "vllm/v1/core/sched/scheduler.py",
     ),
     _signature(
+        "read_after_disconnect",
+        r"WebSocketDisconnected: WebSocket is not connected",
+        "the API server read from a connection that its own send had found closed, and ended that session",
+        "starlette/websockets.py, from _read_loop in vllm_omni/entrypoints/duplex/serving.py",
+    ),
+    _signature(
         "stage_failed",
         r"Stage-\S+ replica-\S+ (?:processing|reader) failed|failed at stage-\S+ replica-\S+",
         "a stage failed a request with an exception",
@@ -153,17 +159,15 @@ class SignatureWatch:
         self._record(name, line, limit)
 
     def _record(self, name: str, line: LogLine, limit: _Limit) -> None:
-        text = without_head(line.text).strip()[:LINE_LIMIT]
-        if limit.left_out > 0:
-            text += f" (and {limit.left_out} more since the last event)"
-            limit.left_out = 0
+        left_out, limit.left_out = limit.left_out, 0
         self._journal.record(
             LogSignature,
             t_ns=line.t_ns,
             signature=name,
             stage=self._stage(line.source),
-            line=text,
+            line=without_head(line.text).strip()[:LINE_LIMIT],
             expected=self._expected(),
+            left_out=left_out,
         )
 
     def _stage(self, source: Source | None) -> str:

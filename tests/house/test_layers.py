@@ -43,6 +43,7 @@ TIERS: dict[str, int] = {
     "rig.checks": 3,
     "rig.history": 3,
     "rig.measure": 3,
+    "rig.explained": 3,
     "rig.verdict": 3,
     # 4 telling
     "rig.progress": 4,
