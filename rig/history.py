@@ -1,21 +1,25 @@
-"""The history of a run: all journals of a results folder, merged in time, with what is missing from them.
+"""The history of a run: the facts that fit into memory, and its calls, streamed from the journals one by one.
 
-A pure reading: it needs the folder only, works on another machine, and never fails because a run ended badly.
+A pure reading: it needs the folder only, works on another machine, and never fails because a run ended badly. What the
+rig and its watchers recorded is small and held whole. What the callers recorded may be millions of events: each call is
+handed out once it has ended and is then forgotten, so that memory holds the open calls only.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from rig.clock import NS_PER_S
 from rig.config.load import AnyPipeline, load_pipeline, load_run
 from rig.config.run import RunConfig
 from rig.errors import JournalError, RigError
-from rig.events import journal
-from rig.events.journal import Damage
+from rig.events.journal import Damage, Reader
 from rig.events.types import (
     AnyEvent,
+    CallEnded,
     CallEvent,
     CallStarted,
     Event,
@@ -36,36 +40,89 @@ PIPELINE_FILE = "pipeline.yaml"
 PLAN_FILE = "plan.jsonl"
 EVENTS_DIR = "events"
 
+LATE_NS = 5 * NS_PER_S
+"""How long after its end a call is kept for what its journal may still say about it."""
 
-@dataclass(frozen=True)
+_time = attrgetter("t_ns")
+
+
 class Call:
     """Everything one call recorded, in order of time."""
 
-    start: CallStarted
-    events: tuple[CallEvent, ...]
+    __slots__ = ("_kinds", "events", "start")
 
-    def of(self, kind: type[Kind]) -> list[Kind]:
-        """The call's events of one kind."""
-        return [event for event in self.events if isinstance(event, kind)]
+    def __init__(self, start: CallStarted, events: Sequence[CallEvent]) -> None:
+        self.start = start
+        self.events = sorted(events, key=_time)
+        self._kinds: dict[type[Event], list[Any]] = {}
+        kinds = self._kinds
+        for event in self.events:
+            kind = type(event)
+            if kind in kinds:
+                kinds[kind].append(event)
+            else:
+                kinds[kind] = [event]
+
+    def of(self, kind: type[Kind]) -> Sequence[Kind]:
+        """The call's events of one kind (a concrete event type), in order of time."""
+        return cast(Sequence[Kind], self._kinds.get(kind, ()))
 
 
-@dataclass(frozen=True)
+@dataclass
 class History:
-    """One run, read back. Times are nanoseconds on the run's monotonic clock."""
+    """One run, read back. Times are nanoseconds on the run's monotonic clock.
+
+    `last_ns`, `damage` and `lost_starts` are known when the calls have been read: see `calls`.
+    """
 
     folder: Path
     config: RunConfig
     pipeline: AnyPipeline
     plan: Plan
     headers: tuple[Header, ...]
-    damage: tuple[Damage, ...]
     unreadable: tuple[str, ...]
     events: tuple[AnyEvent, ...]
-    calls: Mapping[str, Call]
+    """What the rig and its watchers recorded, in order of time, with every journal's header; no event of a call."""
+    _journals: tuple["_Journal", ...]
+    _last_ns: int | None = None
+    lost_starts: int = 0
+    """Calls that cannot be judged, because their first line is lost."""
+    _kinds: dict[type[Event], list[Any]] = field(default_factory=dict)
 
-    def of(self, kind: type[Kind]) -> list[Kind]:
-        """All events of one kind, in order of time."""
-        return [event for event in self.events if isinstance(event, kind)]
+    def __post_init__(self) -> None:
+        for event in self.events:
+            self._kinds.setdefault(type(event), []).append(event)
+
+    def calls(self) -> Iterator[Sequence[Call]]:
+        """Every call once, some at a time, each complete; reads the callers' journals from disk."""
+        self.lost_starts = 0
+        last_ns = max(event.t_ns for event in self.events)
+        for each in self._journals:
+            open_calls = _OpenCalls()
+            for calls in open_calls.gather(each):
+                last_ns = max(last_ns, *(call.events[-1].t_ns for call in calls))
+                yield calls
+            self.lost_starts += open_calls.lost_starts
+            last_ns = max(last_ns, open_calls.last_ns)
+        self._last_ns = last_ns
+
+    def of(self, kind: type[Kind]) -> Sequence[Kind]:
+        """All events of one kind that the rig or a watcher recorded, in order of time."""
+        assert not issubclass(kind, CallEvent), "events of calls are streamed: see `calls`"
+        return cast(Sequence[Kind], self._kinds.get(kind, ()))
+
+    @property
+    def damage(self) -> tuple[Damage, ...]:
+        """What each journal lost."""
+        self._read_through()
+        return tuple(each.reader.damage for each in self._journals)
+
+    @property
+    def last_ns(self) -> int:
+        """The last event of all."""
+        self._read_through()
+        assert self._last_ns is not None
+        return self._last_ns
 
     @property
     def started(self) -> RunStarted | None:
@@ -85,7 +142,7 @@ class History:
         """
         if self.ended is not None:
             return None
-        own = (event for event in self.events if not isinstance(event, CallEvent | Header | JournalClosed))
+        own = (event for event in self.events if not isinstance(event, Header | JournalClosed))
         return max((event.t_ns for event in own), default=self.origin_ns)
 
     @property
@@ -106,46 +163,110 @@ class History:
             current = event.phase
         return current
 
+    def _read_through(self) -> None:
+        if self._last_ns is None:
+            deque(self.calls(), maxlen=0)
+
 
 def load(folder: Path) -> History:
     """Read a results folder. Raises RigError when it is not one; damage to it is part of the history."""
     if not (folder / RUN_FILE).is_file():
         raise RigError(f"{folder} is not a results folder: it has no {RUN_FILE}")
-    events: list[AnyEvent] = []
-    damage: list[Damage] = []
     unreadable: list[str] = []
+    journals: list[_Journal] = []
     for path in sorted((folder / EVENTS_DIR).glob("*.jsonl")):
         try:
-            found, lost = journal.read(path)
+            journals.append(_Journal(Reader(path)))
         except JournalError as error:
             unreadable.append(str(error))
-            continue
-        events.extend(found)
-        damage.append(lost)
-    if not events:
+    if not journals:
         raise RigError(f"{folder} holds no readable journal under {EVENTS_DIR}/")
-    events.sort(key=lambda event: event.t_ns)
+    events = sorted((event for each in journals for event in each.facts()), key=_time)
     return History(
         folder=folder,
         config=load_run(folder / RUN_FILE),
         pipeline=load_pipeline(folder / PIPELINE_FILE),
         plan=read_plan(folder / PLAN_FILE),
         headers=tuple(event for event in events if isinstance(event, Header)),
-        damage=tuple(damage),
         unreadable=tuple(unreadable),
         events=tuple(events),
-        calls=_calls(events),
+        _journals=tuple(journals),
     )
 
 
-def _calls(events: Iterable[AnyEvent]) -> dict[str, Call]:
-    by_call: dict[str, list[CallEvent]] = defaultdict(list)
-    for event in events:
-        if isinstance(event, CallEvent):
-            by_call[event.call].append(event)
-    starts = {call: _start(found) for call, found in by_call.items()}
-    return {call: Call(start, tuple(by_call[call])) for call, start in starts.items() if start is not None}
+CALLER_ROLE = "caller"
+"""Role of the journals that callers write; they are never held whole."""
 
 
-def _start(events: Sequence[CallEvent]) -> CallStarted | None:
-    return next((event for event in events if isinstance(event, CallStarted)), None)
+class _Journal:
+    """One journal: what of it is held, and its blocks."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._held: list[AnyEvent] | None = None
+        if reader.header.role != CALLER_ROLE:
+            self._held = [event for block in reader.blocks() for event in block]
+
+    def facts(self) -> Iterator[AnyEvent]:
+        """The events that are no call's."""
+        if self._held is None:
+            yield self.reader.header
+        else:
+            yield from (event for event in self._held if not isinstance(event, CallEvent))
+
+    def blocks(self) -> Iterator[list[AnyEvent]]:
+        """All events, block by block."""
+        if self._held is None:
+            yield from self.reader.blocks()
+        elif self._held:
+            yield self._held
+
+
+class _OpenCalls:
+    """The calls of one journal that have begun and not ended, while it is read."""
+
+    def __init__(self) -> None:
+        self.lost_starts = 0
+        self.last_ns = 0
+        self._open: dict[str, list[CallEvent]] = {}
+        self._ended: deque[tuple[int, str]] = deque()
+
+    def gather(self, journal: _Journal) -> Iterator[Sequence[Call]]:
+        """The journal's calls, each once it is complete, at last those that never ended."""
+        for block in journal.blocks():
+            self._take(block)
+            self.last_ns = max(self.last_ns, block[-1].t_ns)
+            yield from self._hand_out(self._complete(block[-1].t_ns))
+        yield from self._hand_out(list(self._open))
+
+    def _take(self, block: list[AnyEvent]) -> None:
+        open_calls = self._open
+        for event in block:
+            if isinstance(event, CallEvent):
+                call = event.call
+                if call in open_calls:
+                    open_calls[call].append(event)
+                else:
+                    open_calls[call] = [event]
+                if type(event) is CallEnded:
+                    self._ended.append((event.t_ns, call))
+
+    def _complete(self, now_ns: int) -> list[str]:
+        """Names of the calls that ended long enough ago."""
+        names: list[str] = []
+        while self._ended and self._ended[0][0] < now_ns - LATE_NS:
+            names.append(self._ended.popleft()[1])
+        return names
+
+    def _hand_out(self, names: list[str]) -> Iterator[Sequence[Call]]:
+        """The named calls, if any; one whose first line is lost cannot be judged."""
+        calls: list[Call] = []
+        for name in names:
+            events = self._open.pop(name, [])
+            start = next((event for event in events if isinstance(event, CallStarted)), None)
+            if start is None:
+                self.lost_starts += bool(events)
+            else:
+                calls.append(Call(start, events))
+        if calls:
+            yield calls

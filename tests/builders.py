@@ -20,6 +20,7 @@ ORIGIN_NS = 1_000_000_000
 """One second after boot: before any header, which the journal stamps with the real clock."""
 
 RIG, CALLERS = "rig", "callers"
+ROLES = {RIG: "rig", CALLERS: "caller"}
 
 RUN_YAML = """\
 question: Does the history that a test wrote by hand read as intended?
@@ -236,7 +237,7 @@ class Run:
 
     def _journal(self, producer: str) -> Journal:
         if producer not in self._journals:
-            self._journals[producer] = Journal(self.folder / EVENTS_DIR, producer, producer)
+            self._journals[producer] = Journal(self.folder / EVENTS_DIR, producer, ROLES[producer])
         return self._journals[producer]
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.liveness import check
+from rig.checks.liveness import Liveness
 from rig.events import types as ev
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import Run
 
@@ -25,7 +26,7 @@ def logs(run: Run, at_s: float, signature: str = "read_after_disconnect", left_o
 
 def verdict(run: Run) -> Verdict:
     run.stop()
-    return check(run.history()).verdict
+    return result_of(Liveness, run.history()).verdict
 
 
 def test_after_a_hang_up_before_the_session_was_ready_it_is_counted_and_passes(run: Run) -> None:
@@ -33,7 +34,7 @@ def test_after_a_hang_up_before_the_session_was_ready_it_is_counted_and_passes(r
     run.act(3.1, ev.Act.HANG_UP_RST)
     logs(run, 3.2)
     run.stop()
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary == "no process of the server died; known and without harm: 1 x read_after_disconnect"
 

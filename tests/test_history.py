@@ -1,4 +1,4 @@
-"""A results folder reads back as one history, merged in time, however badly the run ended."""
+"""A results folder reads back as one history, its calls one by one, however badly the run ended."""
 
 from pathlib import Path
 
@@ -6,17 +6,26 @@ import pytest
 
 from rig.errors import RigError
 from rig.events import types as ev
-from rig.history import RUN_FILE
+from rig.events.journal import BLOCK_BYTES
+from rig.history import RUN_FILE, Call, History
 from tests.builders import Run, ns
 
 
-def test_events_of_all_journals_are_merged_in_time(tmp_path: Path) -> None:
+def calls_of(history: History) -> dict[str, Call]:
+    """Every call that a history hands out, by name."""
+    return {call.start.call: call for calls in history.calls() for call in calls}
+
+
+def test_what_the_rig_recorded_is_held_in_time_and_no_event_of_a_call_is(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call(2.0)
-    run.rig(1.0, ev.PhaseEntered, phase=ev.Phase.LOAD)
     run.rig(3.0, ev.PhaseEntered, phase=ev.Phase.DRAIN)
-    stamps = [event.t_ns for event in run.history().events if not isinstance(event, ev.Header | ev.JournalClosed)]
-    assert stamps == [ns(0), ns(1), ns(2), ns(3)]
+    run.rig(1.0, ev.PhaseEntered, phase=ev.Phase.LOAD)
+    history = run.history()
+    stamps = [event.t_ns for event in history.events if not isinstance(event, ev.Header | ev.JournalClosed)]
+    assert stamps == [ns(0), ns(1), ns(3)]
+    assert [event.t_ns for event in history.of(ev.PhaseEntered)] == [ns(1), ns(3)]
+    assert len(history.headers) == 2
 
 
 def test_calls_are_told_apart_and_hold_their_own_events(tmp_path: Path) -> None:
@@ -25,10 +34,67 @@ def test_calls_are_told_apart_and_hold_their_own_events(tmp_path: Path) -> None:
     run.start_call(1.5, "c001-0000", caller=1)
     run.turn_ended(2.0, ev.Outcome.DONE, "c001-0000")
     run.turn_ended(3.0, ev.Outcome.NO_REPLY, "c000-0000")
+    calls = calls_of(run.history())
+    assert set(calls) == {"c000-0000", "c001-0000"}
+    assert [event.outcome for event in calls["c000-0000"].of(ev.TurnEnded)] == [ev.Outcome.NO_REPLY]
+    assert calls["c001-0000"].start.caller == 1
+
+
+def test_the_events_of_a_call_are_in_order_of_time_also_where_the_journal_is_not(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(1.0)
+    run.turn_ended(4.0, ev.Outcome.DONE, turn=1)
+    run.turn_ended(3.0, ev.Outcome.DONE, turn=0)
+    run.act(2.0, ev.Act.SAY_GOODBYE)
+    call = calls_of(run.history())["c000-0000"]
+    assert [event.t_ns for event in call.events] == [ns(1), ns(2), ns(3), ns(4)]
+    assert [event.turn for event in call.of(ev.TurnEnded)] == [0, 1]
+    assert call.of(ev.AudioReceived) == ()
+
+
+def test_what_comes_late_for_a_call_that_has_ended_still_belongs_to_it(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(1.0)
+    run.call(9.0, ev.CallEnded, outcome=ev.Outcome.DONE, detail="")
+    run.close(9.5)
+    run.start_call(10.0, "c000-0001")
     history = run.history()
-    assert set(history.calls) == {"c000-0000", "c001-0000"}
-    assert [event.outcome for event in history.calls["c000-0000"].of(ev.TurnEnded)] == [ev.Outcome.NO_REPLY]
-    assert history.calls["c001-0000"].start.caller == 1
+    assert len(calls_of(history)["c000-0000"].of(ev.ConnectionClosed)) == 1
+    assert history.lost_starts == 0
+
+
+def test_a_call_that_ended_is_handed_out_and_forgotten_before_the_journal_is_through(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    texts = "x" * (BLOCK_BYTES // 8)
+    for number in range(3):
+        call, at_s = f"c000-{number:04}", 60.0 * number + 1
+        run.start_call(at_s, call)
+        for part in range(8):
+            run.call(at_s + part, ev.Surprise, call, what=texts)
+        run.call(at_s + 9, ev.CallEnded, call, outcome=ev.Outcome.DONE, detail="")
+    batches = [[call.start.call for call in calls] for calls in run.history().calls()]
+    assert batches == [["c000-0000"], ["c000-0001"], ["c000-0002"]]
+
+
+def test_a_call_whose_first_line_is_lost_is_counted_and_not_handed_out(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.turn_ended(4.0, ev.Outcome.DONE)
+    history = run.history()
+    assert calls_of(history) == {}
+    assert history.lost_starts == 1
+
+
+def test_the_last_event_of_all_may_be_a_callers(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(1.0)
+    run.turn_ended(1e9, ev.Outcome.DONE)
+    assert run.history().last_ns == ns(1e9)
+
+
+def test_events_of_calls_cannot_be_asked_of_the_whole_run(tmp_path: Path) -> None:
+    history = Run(tmp_path / "run").history()
+    with pytest.raises(AssertionError, match="streamed"):
+        history.of(ev.TurnEnded)
 
 
 def test_a_moment_belongs_to_the_phase_entered_last(tmp_path: Path) -> None:

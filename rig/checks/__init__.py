@@ -1,38 +1,48 @@
-"""Judgement: one check a file, each a pure function of the history with three values.
+"""Judgement: one check a file, each a fold over the calls of a history with three values.
 
 `CHECKS` is the explicit table; a new check is a new file and a line here. A check that crashes is unknown, never pass.
 """
 
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from rig.checks import audio, completeness, connections, liveness, progress, refusals, rig_validity, shutdown
+from rig.checks.audio import Audio
+from rig.checks.completeness import Completeness
+from rig.checks.connections import Connections
+from rig.checks.liveness import Liveness
+from rig.checks.progress import Progress
+from rig.checks.refusals import Refusals
+from rig.checks.rig_validity import RigValidity
+from rig.checks.shutdown import Shutdown
+from rig.fold import Crash, Fold, Guarded, run_folds
 from rig.history import History
 from rig.verdict import CheckResult, Finding, Verdict
 
-Check = Callable[[History], CheckResult]
-
-CHECKS: Mapping[str, Check] = {
-    "liveness": liveness.check,
-    "progress": progress.check,
-    "connections": connections.check,
-    "refusals": refusals.check,
-    "audio": audio.check,
-    "shutdown": shutdown.check,
-    "completeness": completeness.check,
-    "rig_validity": rig_validity.check,
+CHECKS: Mapping[str, type[Fold[CheckResult]]] = {
+    "liveness": Liveness,
+    "progress": Progress,
+    "connections": Connections,
+    "refusals": Refusals,
+    "audio": Audio,
+    "shutdown": Shutdown,
+    "completeness": Completeness,
+    "rig_validity": RigValidity,
 }
 
 
-def judge(history: History, checks: Mapping[str, Check] = CHECKS) -> tuple[CheckResult, ...]:
-    """Run every check."""
-    return tuple(_guarded(name, check, history) for name, check in checks.items())
+def judge(history: History, checks: Mapping[str, type[Fold[CheckResult]]] = CHECKS) -> tuple[CheckResult, ...]:
+    """Run every check, and nothing else, over the history."""
+    folds = [Guarded(check, history) for check in checks.values()]
+    run_folds(history, folds)
+    return results(checks, folds)
 
 
-def _guarded(name: str, check: Check, history: History) -> CheckResult:
+def results(checks: Mapping[str, object], folds: list[Guarded[CheckResult]]) -> tuple[CheckResult, ...]:
+    """What the checks came to, when all calls have passed by; a crash must neither hide the others nor pass."""
+    return tuple(_result(name, fold) for name, fold in zip(checks, folds, strict=True))
+
+
+def _result(name: str, fold: Guarded[CheckResult]) -> CheckResult:
     try:
-        return check(history)
-    except Exception as error:  # noqa: BLE001 - a crashed check must neither hide the others nor pass
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.name}, line {last.lineno}"
-        return CheckResult(name, Verdict.UNKNOWN, "the check itself crashed", (Finding(f"{error!r} in {where}"),))
+        return fold.result()
+    except Crash as crash:
+        return CheckResult(name, Verdict.UNKNOWN, "the check itself crashed", (Finding(str(crash)),))

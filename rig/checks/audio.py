@@ -4,46 +4,62 @@ Needs the marks that the tiny checkpoint's vocoder puts into its sound; with a r
 applicable and says so. Cannot see: whether the sound is speech.
 """
 
-from collections.abc import Iterable
-
 from rig.clock import to_s
 from rig.config.pipeline import PipelineConfig, TinyModel
 from rig.events.types import AudioReceived, SessionReady
+from rig.fold import Fold
 from rig.history import Call, History
-from rig.verdict import CheckResult, Finding, Verdict, in_time
+from rig.verdict import CheckResult, Finding, Findings, Verdict
 
 INDEX_PERIOD = 1 << 16
 """The index of a mark has 16 bits (rig.marks)."""
 
 
-def check(history: History) -> CheckResult:
+class Audio(Fold[CheckResult]):
     """Fail for a foreign voice or a broken order."""
-    pipeline = history.pipeline
-    if not (isinstance(pipeline, PipelineConfig) and isinstance(pipeline.model, TinyModel)):
-        return CheckResult("audio", Verdict.PASS, "not applicable: this checkpoint does not mark its audio")
-    chunks = history.of(AudioReceived)
-    frames = sum(run.count for chunk in chunks for run in chunk.marks)
-    if frames == 0:
-        return CheckResult("audio", Verdict.UNKNOWN, "no marked audio was received")
-    findings = in_time(finding for call in history.calls.values() for finding in _of_call(history, call))
-    if findings:
-        return CheckResult("audio", Verdict.FAIL, f"{len(findings)} faults in {len(chunks)} chunks", findings)
-    return CheckResult("audio", Verdict.PASS, f"{frames} token frames in {len(chunks)} chunks: own voice, in order")
 
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        pipeline = history.pipeline
+        self._marked = isinstance(pipeline, PipelineConfig) and isinstance(pipeline.model, TinyModel)
+        self._frames = 0
+        self._chunks = 0
+        self._findings = Findings()
 
-def _of_call(history: History, call: Call) -> Iterable[Finding]:
-    voices = {event.connection: event.voice for event in call.of(SessionReady)}
-    expected: dict[tuple[str | None, int], int] = {}
-    for chunk in call.of(AudioReceived):
-        at_s = to_s(chunk.t_ns - history.origin_ns)
-        if chunk.unreadable > 0:
-            yield Finding(f"{chunk.call}: {chunk.unreadable} samples without a mark", at_s, chunk.call)
-        for run in chunk.marks:
+    def see(self, call: Call) -> None:
+        """Follow every reply of the call, token by token."""
+        if not self._marked:
+            return
+        voices = {event.connection: event.voice for event in call.of(SessionReady)}
+        expected: dict[tuple[str | None, int], int] = {}
+        chunks = call.of(AudioReceived)
+        self._chunks += len(chunks)
+        for chunk in chunks:
+            if chunk.unreadable > 0:
+                self._found(chunk, f": {chunk.unreadable} samples without a mark")
             own = voices.get(chunk.connection)
-            if own is not None and run.voice != own:
-                yield Finding(f"{chunk.call} heard voice {run.voice}, its own is {own}", at_s, chunk.call)
-            reply = (chunk.response_id, run.stream)
-            due = expected.get(reply)
-            if due is not None and run.first != due:
-                yield Finding(f"{chunk.call} got token {run.first} of a reply, due was {due}", at_s, chunk.call)
-            expected[reply] = (run.first + run.count) % INDEX_PERIOD
+            for run in chunk.marks:
+                self._frames += run.count
+                if run.voice != own and own is not None:
+                    self._found(chunk, f" heard voice {run.voice}, its own is {own}")
+                reply = (chunk.response_id, run.stream)
+                due = expected.get(reply)
+                if run.first != due and due is not None:
+                    self._found(chunk, f" got token {run.first} of a reply, due was {due}")
+                expected[reply] = (run.first + run.count) % INDEX_PERIOD
+
+    def result(self) -> CheckResult:
+        """Unknown without any marked audio."""
+        if not self._marked:
+            return CheckResult("audio", Verdict.PASS, "not applicable: this checkpoint does not mark its audio")
+        if self._frames == 0:
+            return CheckResult("audio", Verdict.UNKNOWN, "no marked audio was received")
+        found = self._findings
+        if found.count > 0:
+            summary = f"{found.count} faults in {self._chunks} chunks"
+            return CheckResult("audio", Verdict.FAIL, summary, found.in_time(), found.more)
+        summary = f"{self._frames} token frames in {self._chunks} chunks: own voice, in order"
+        return CheckResult("audio", Verdict.PASS, summary)
+
+    def _found(self, chunk: AudioReceived, text: str) -> None:
+        self._findings.add(Finding(f"{chunk.call}{text}", to_s(chunk.t_ns - self.history.origin_ns), chunk.call))

@@ -1,40 +1,39 @@
 """Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown."""
 
-from rig.events.types import Act, ActTaken, EndReason, SessionReady
-from rig.history import History
-from rig.measure.barge_in_stop import measure_cancel, measure_speech
-from rig.measure.reconnect import measure_new_session, measure_resumed
+from rig.events.types import EndReason
+from rig.fold import Fold
+from rig.history import Call, History
+from rig.measure.totals import Totals, TotalsFold
 from rig.verdict import CheckResult, Finding, Verdict
 
-BARGE_INS = (Act.BARGE_IN_SPEECH, Act.BARGE_IN_CANCEL)
 
-
-def check(history: History) -> CheckResult:
+class Completeness(Fold[CheckResult]):
     """Unknown for anything short of the plan or the run's own requirements."""
-    findings = (*_run_end(history), *_callers(history), *_requirements(history), *_journals(history))
-    if findings:
-        return CheckResult("completeness", Verdict.UNKNOWN, findings[0].text, findings)
-    tried = sum(event.act in BARGE_INS for event in history.of(ActTaken))
-    summary = (
-        f"{sessions(history)} sessions, {cut_replies(history)} replies cut by {tried} barge-ins, "
-        f"{returns(history)} returns got first audio"
-    )
-    return CheckResult("completeness", Verdict.PASS, summary)
 
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._totals = TotalsFold(history)
 
-def sessions(history: History) -> int:
-    """Sessions that were opened; a resumed one was counted when it was opened."""
-    return sum(not event.resumed for event in history.of(SessionReady))
+    def see(self, call: Call) -> None:
+        """Count."""
+        self._totals.see(call)
 
-
-def cut_replies(history: History) -> int:
-    """Replies that a barge-in cut: the server ended them after the act and they had not ended by themselves."""
-    return len(measure_speech(history).values_ns) + len(measure_cancel(history).values_ns)
-
-
-def returns(history: History) -> int:
-    """Returns after a hang-up that got first audio."""
-    return len(measure_new_session(history).values_ns) + len(measure_resumed(history).values_ns)
+    def result(self) -> CheckResult:
+        """Everything that is short, the most telling first."""
+        history, totals = self.history, self._totals.result()
+        findings = (
+            *_run_end(history),
+            *_callers(history, totals),
+            *_requirements(history, totals),
+            *_journals(history),
+        )
+        if findings:
+            return CheckResult("completeness", Verdict.UNKNOWN, findings[0].text, findings)
+        summary = (
+            f"{totals.sessions} sessions, {totals.cut_replies} replies cut by {totals.barge_ins} barge-ins, "
+            f"{totals.returns} returns got first audio"
+        )
+        return CheckResult("completeness", Verdict.PASS, summary)
 
 
 def _run_end(history: History) -> list[Finding]:
@@ -46,18 +45,17 @@ def _run_end(history: History) -> list[Finding]:
     return []
 
 
-def _callers(history: History) -> list[Finding]:
-    ran = {call.start.caller for call in history.calls.values()}
-    missing = sorted(set(range(history.plan.callers)) - ran)
+def _callers(history: History, totals: Totals) -> list[Finding]:
+    missing = sorted(set(range(history.plan.callers)) - totals.callers)
     return [Finding(f"callers {missing} of {history.plan.callers} made no call")] if missing else []
 
 
-def _requirements(history: History) -> list[Finding]:
+def _requirements(history: History, totals: Totals) -> list[Finding]:
     require = history.config.require
     counts = {
-        "sessions": (sessions(history), require.sessions),
-        "cut_replies": (cut_replies(history), require.cut_replies),
-        "returns": (returns(history), require.returns),
+        "sessions": (totals.sessions, require.sessions),
+        "cut_replies": (totals.cut_replies, require.cut_replies),
+        "returns": (totals.returns, require.returns),
     }
     return [
         Finding(f"{found} {name.replace('_', ' ')}, the run requires {least}")
@@ -77,4 +75,6 @@ def _journals(history: History) -> list[Finding]:
             found.append(Finding(f"{damage.path.name}: {lost}"))
         if not damage.closed:
             found.append(Finding(f"{damage.path.name}: its writer did not end in order"))
+    if history.lost_starts > 0:
+        found.append(Finding(f"{history.lost_starts} calls cannot be judged: their first event is lost"))
     return found

@@ -5,41 +5,58 @@ A close is not a death: this check says who closed and how; `liveness` says whet
 
 from rig.clock import to_s
 from rig.events.types import ClosedBy, ConnectFailed, ConnectionClosed, Refused, SessionReady, Surprise
+from rig.fold import Fold
 from rig.history import Call, History
-from rig.verdict import CheckResult, Finding, Verdict, in_time
+from rig.verdict import CheckResult, Finding, Findings, Verdict
 
 
-def check(history: History) -> CheckResult:
+class Connections(Fold[CheckResult]):
     """Fail for a connection the server ended or would not take, outside of refusals."""
-    found = in_time(finding for call in history.calls.values() for finding in _of_call(history, call))
-    abandoned_ns = history.abandoned_ns
-    limit_s = None if abandoned_ns is None else to_s(abandoned_ns - history.origin_ns)
-    findings = tuple(one for one in found if limit_s is None or one.at_s is None or one.at_s <= limit_s)
-    if findings:
-        summary = f"{len(findings)} connections were lost or not taken, the first at {findings[0].at_s:.1f} s"
-        return CheckResult("connections", Verdict.FAIL, summary, findings)
-    count = len(history.of(SessionReady))
-    if count == 0:
-        return CheckResult("connections", Verdict.UNKNOWN, "no session was ever opened")
-    if limit_s is not None:
-        summary = f"no session was ended by the server until the rig died at {limit_s:.1f} s"
-        return CheckResult("connections", Verdict.UNKNOWN, summary)
-    surprises = history.of(Surprise)
-    tail = f"; {len(surprises)} surprises in the protocol, e.g. {surprises[0].what}" if surprises else ""
-    return CheckResult("connections", Verdict.PASS, f"none of {count} sessions was ended by the server{tail}")
 
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        abandoned_ns = history.abandoned_ns
+        self._limit_s = None if abandoned_ns is None else to_s(abandoned_ns - history.origin_ns)
+        self._findings = Findings()
+        self._sessions = 0
+        self._surprises = 0
+        self._first_surprise: Surprise | None = None
 
-def _of_call(history: History, call: Call) -> list[Finding]:
-    refused = {event.connection for event in call.of(Refused)}
-    found: list[Finding] = []
-    for closed in call.of(ConnectionClosed):
-        if closed.by is not ClosedBy.CALLER and closed.connection not in refused:
-            code = "without a close frame" if closed.code is None else f"with code {closed.code}"
-            text = f"{closed.call}: {closed.by} {code} {closed.reason}".rstrip()
-            found.append(Finding(text, to_s(closed.t_ns - history.origin_ns), closed.call))
-    found.extend(
-        Finding(f"{failed.call}: {failed.reason}", to_s(failed.t_ns - history.origin_ns), failed.call)
-        for failed in call.of(ConnectFailed)
-        if failed.connection not in refused
-    )
-    return found
+    def see(self, call: Call) -> None:
+        """Look at how each connection of the call ended."""
+        self._sessions += len(call.of(SessionReady))
+        refused = {event.connection for event in call.of(Refused)}
+        for closed in call.of(ConnectionClosed):
+            if closed.by is not ClosedBy.CALLER and closed.connection not in refused:
+                code = "without a close frame" if closed.code is None else f"with code {closed.code}"
+                self._found(closed, f"{closed.call}: {closed.by} {code} {closed.reason}".rstrip())
+        for failed in call.of(ConnectFailed):
+            if failed.connection not in refused:
+                self._found(failed, f"{failed.call}: {failed.reason}")
+        for surprise in call.of(Surprise):
+            self._surprises += 1
+            if self._first_surprise is None or surprise.t_ns < self._first_surprise.t_ns:
+                self._first_surprise = surprise
+
+    def result(self) -> CheckResult:
+        """Unknown without a session, and when the rig died before the end."""
+        found = self._findings
+        if found.count > 0:
+            findings = found.in_time()
+            summary = f"{found.count} connections were lost or not taken, the first at {findings[0].at_s:.1f} s"
+            return CheckResult("connections", Verdict.FAIL, summary, findings, found.more)
+        if self._sessions == 0:
+            return CheckResult("connections", Verdict.UNKNOWN, "no session was ever opened")
+        if self._limit_s is not None:
+            summary = f"no session was ended by the server until the rig died at {self._limit_s:.1f} s"
+            return CheckResult("connections", Verdict.UNKNOWN, summary)
+        first = self._first_surprise
+        tail = "" if first is None else f"; {self._surprises} surprises in the protocol, e.g. {first.what}"
+        summary = f"none of {self._sessions} sessions was ended by the server{tail}"
+        return CheckResult("connections", Verdict.PASS, summary)
+
+    def _found(self, event: ConnectionClosed | ConnectFailed, text: str) -> None:
+        at_s = to_s(event.t_ns - self.history.origin_ns)
+        # What callers meet after the rig died says nothing about the server.
+        if self._limit_s is None or at_s <= self._limit_s:
+            self._findings.add(Finding(text, at_s, event.call))

@@ -7,7 +7,8 @@ from rig.clock import NS_PER_S, to_s
 from rig.config.pipeline import ExternalServer
 from rig.events.types import ActTaken, EndReason, LogSignature, PipelineReady, ProcessDied, ProcessSeen
 from rig.explained import EXPLAINABLE, early_hang_ups_ns, unexplained
-from rig.history import History
+from rig.fold import Fold
+from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Verdict
 
 HELPER_STAGE = "helper"
@@ -16,22 +17,45 @@ HELPER_STAGE = "helper"
 BLAME_WINDOW_NS = 10 * NS_PER_S
 
 
-def check(history: History) -> CheckResult:
+class Liveness(Fold[CheckResult]):
     """Fail for a death or a fatal log line, unknown when the server was never ready."""
-    deaths = [event for event in history.of(ProcessDied) if not event.expected and event.stage != HELPER_STAGE]
-    logged = [event for event in history.of(LogSignature) if not event.expected]
-    signatures = unexplained(logged, [t_ns for call in history.calls.values() for t_ns in early_hang_ups_ns(call)])
-    findings = tuple(_death(history, event) for event in deaths) + tuple(_log(history, event) for event in signatures)
-    if deaths:
-        first = deaths[0]
-        summary = f"{first.stage} (pid {first.pid}) {_how(first)} {_at(history, first.t_ns)}"
-        if len(deaths) > 1:
-            summary += f", then {len(deaths) - 1} more"
-        return CheckResult("liveness", Verdict.FAIL, summary, findings)
-    if signatures:
-        summary = f"no process died, but the log of {signatures[0].stage} shows {signatures[0].signature}"
-        return CheckResult("liveness", Verdict.FAIL, summary, findings)
-    return _without_deaths(history, len(logged))
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._deaths = [d for d in history.of(ProcessDied) if not d.expected and d.stage != HELPER_STAGE]
+        self._logged = [event for event in history.of(LogSignature) if not event.expected]
+        self._hang_ups_ns: list[int] = []
+        self._acts: list[list[ActTaken]] = [[] for _ in self._deaths]
+
+    def see(self, call: Call) -> None:
+        """Keep what the caller did shortly before a death, and what may explain an error in the log."""
+        if self._logged:
+            self._hang_ups_ns.extend(early_hang_ups_ns(call))
+        if not self._deaths:
+            return
+        for act in call.of(ActTaken):
+            for death, acts in zip(self._deaths, self._acts, strict=True):
+                if 0 <= death.t_ns - act.t_ns <= BLAME_WINDOW_NS:
+                    acts.append(act)
+
+    def result(self) -> CheckResult:
+        """Unknown when nobody watched to the end."""
+        history, deaths = self.history, self._deaths
+        signatures = unexplained(self._logged, self._hang_ups_ns)
+        findings = (
+            *(_death(history, death, acts) for death, acts in zip(deaths, self._acts, strict=True)),
+            *(_log(history, event) for event in signatures),
+        )
+        if deaths:
+            first = deaths[0]
+            summary = f"{first.stage} (pid {first.pid}) {_how(first)} {_at(history, first.t_ns)}"
+            if len(deaths) > 1:
+                summary += f", then {len(deaths) - 1} more"
+            return CheckResult("liveness", Verdict.FAIL, summary, findings)
+        if signatures:
+            summary = f"no process died, but the log of {signatures[0].stage} shows {signatures[0].signature}"
+            return CheckResult("liveness", Verdict.FAIL, summary, findings)
+        return _without_deaths(history, len(self._logged))
 
 
 def _without_deaths(history: History, explained: int) -> CheckResult:
@@ -65,11 +89,10 @@ def _at(history: History, t_ns: int) -> str:
     return f"at {to_s(t_ns - history.origin_ns):.2f} s ({history.phase_at(t_ns)})"
 
 
-def _death(history: History, death: ProcessDied) -> Finding:
+def _death(history: History, death: ProcessDied, acted: list[ActTaken]) -> Finding:
     acts = [
         f"{act.call} {act.act} {to_s(death.t_ns - act.t_ns):.2f} s before"
-        for act in history.of(ActTaken)
-        if 0 <= death.t_ns - act.t_ns <= BLAME_WINDOW_NS
+        for act in sorted(acted, key=lambda act: act.t_ns)
     ]
     callers = "; callers in the last 10 s: " + ", ".join(acts) if acts else "; no caller acted in the last 10 s"
     words = f"; last words: {death.last_lines[-1].strip()}" if death.last_lines else ""

@@ -4,10 +4,13 @@ This is what sees a frozen or wedged engine whose processes all live and whose /
 Cannot see: a reply that is wrong, or slower than a person would bear but within the deadlines.
 """
 
+from collections import Counter
+
 from rig.clock import to_s
 from rig.events.types import Outcome, TurnEnded
-from rig.history import History
-from rig.verdict import CheckResult, Finding, Verdict, in_time
+from rig.fold import Fold
+from rig.history import Call, History
+from rig.verdict import CheckResult, Finding, Findings, Verdict
 
 STUCK = {
     Outcome.NO_REPLY: "no audio within {first_audio_s:g} s of the end of speech",
@@ -15,25 +18,35 @@ STUCK = {
 }
 
 
-def check(history: History) -> CheckResult:
+class Progress(Fold[CheckResult]):
     """Fail for a turn that got stuck, unknown when no turn was answered at all."""
-    turns = [(call, event) for call in history.calls.values() for event in call.of(TurnEnded)]
-    deadlines = history.config.deadlines.model_dump()
-    findings = in_time(
-        Finding(
-            f"turn {event.turn} of {event.call}: {STUCK[event.outcome].format(**deadlines)}",
-            to_s(event.t_ns - history.origin_ns),
-            event.call,
-        )
-        for _, event in turns
-        if event.outcome in STUCK
-    )
-    answered = sum(event.outcome in (Outcome.DONE, Outcome.CUT) for _, event in turns)
-    if findings:
-        summary = f"{len(findings)} of {len(turns)} turns got stuck, the first at {findings[0].at_s:.1f} s"
-        return CheckResult("progress", Verdict.FAIL, summary, findings)
-    if answered == 0:
-        return CheckResult("progress", Verdict.UNKNOWN, "no turn was answered")
-    unfinished = sum(event.outcome is Outcome.UNFINISHED for _, event in turns)
-    tail = f", {unfinished} still open when the run ended" if unfinished > 0 else ""
-    return CheckResult("progress", Verdict.PASS, f"{answered} turns were answered and ended{tail}")
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        deadlines = history.config.deadlines.model_dump()
+        self._stuck = {outcome: text.format(**deadlines) for outcome, text in STUCK.items()}
+        self._outcomes: Counter[Outcome] = Counter()
+        self._findings = Findings()
+
+    def see(self, call: Call) -> None:
+        """Look at how each turn of the call ended."""
+        for event in call.of(TurnEnded):
+            self._outcomes[event.outcome] += 1
+            if event.outcome in self._stuck:
+                text = f"turn {event.turn} of {event.call}: {self._stuck[event.outcome]}"
+                self._findings.add(Finding(text, to_s(event.t_ns - self.history.origin_ns), event.call))
+
+    def result(self) -> CheckResult:
+        """Unknown when no turn was answered."""
+        outcomes, found = self._outcomes, self._findings
+        if found.count > 0:
+            findings = found.in_time()
+            total = sum(outcomes.values())
+            summary = f"{found.count} of {total} turns got stuck, the first at {findings[0].at_s:.1f} s"
+            return CheckResult("progress", Verdict.FAIL, summary, findings, found.more)
+        answered = outcomes[Outcome.DONE] + outcomes[Outcome.CUT]
+        if answered == 0:
+            return CheckResult("progress", Verdict.UNKNOWN, "no turn was answered")
+        unfinished = outcomes[Outcome.UNFINISHED]
+        tail = f", {unfinished} still open when the run ended" if unfinished > 0 else ""
+        return CheckResult("progress", Verdict.PASS, f"{answered} turns were answered and ended{tail}")

@@ -5,11 +5,14 @@ A resume may also be refused because the server cannot replay what the caller mi
 Cannot see: slots held by callers of another client.
 """
 
+from bisect import bisect_left, bisect_right
+
 from rig.clock import NS_PER_S, from_s, to_s
 from rig.config.pipeline import PipelineConfig
 from rig.events.types import ConnectionClosed, ConnectStarted, Refused, SessionReady
-from rig.history import History
-from rig.verdict import CheckResult, Finding, Verdict
+from rig.fold import Fold
+from rig.history import Call, History
+from rig.verdict import CheckResult, Finding, Findings, Verdict
 
 RESYNC_CODE = "resync_required"
 """The server's replay buffer is bounded: a caller that missed too much is told to begin anew."""
@@ -18,53 +21,63 @@ MARGIN_NS = 2 * NS_PER_S
 """The server tidies up after a close; two seconds are not a lost slot."""
 
 
-def check(history: History) -> CheckResult:
+class Refusals(Fold[CheckResult]):
     """Fail for a refusal while a slot must have been free."""
-    refusals = history.of(Refused)
-    if not refusals:
-        return CheckResult("refusals", Verdict.PASS, "no session was refused")
-    if not isinstance(history.pipeline, PipelineConfig):
-        return CheckResult("refusals", Verdict.UNKNOWN, f"{len(refusals)} refusals by a server of unknown limits")
-    limit = history.pipeline.duplex_session.max_sessions
-    spans = _slot_spans(history, history.pipeline)
-    findings: list[Finding] = []
-    resyncs = sum(refused.code == RESYNC_CODE for refused in refusals)
-    for refused in refusals:
-        if refused.code == RESYNC_CODE:
-            continue
-        held = sum(begin <= refused.t_ns <= end for begin, end in spans)
-        if held < limit:
-            text = f"{refused.call} was refused ({refused.code}) while at most {held} of {limit} slots were held"
-            findings.append(Finding(text, to_s(refused.t_ns - history.origin_ns), refused.call))
-    if findings:
-        summary = f"{len(findings)} of {len(refusals)} refusals came while a slot was free"
-        return CheckResult("refusals", Verdict.FAIL, summary, tuple(findings))
-    tail = f"; {resyncs} resumes had to begin anew" if resyncs > 0 else ""
-    summary = f"{len(refusals) - resyncs} refusals, all while every slot could be held{tail}"
-    return CheckResult("refusals", Verdict.PASS, summary)
 
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._refusals: list[tuple[int, str, str]] = []
+        self._spans: list[tuple[int, int | None]] = []
 
-def _slot_spans(history: History, pipeline: PipelineConfig) -> list[tuple[int, int]]:
-    """For each connection that was not refused: from when to when it can hold a slot."""
-    duplex = pipeline.duplex_session
-    hold_ns = from_s(duplex.disconnect_grace_s + duplex.reaper_interval_s) + MARGIN_NS
-    last_ns = history.events[-1].t_ns
-    spans: list[tuple[int, int]] = []
-    for call in history.calls.values():
-        refused = {event.connection for event in call.of(Refused)}
+    def see(self, call: Call) -> None:
+        """Keep when the call was refused and from when to when its sessions can have held a slot."""
+        refusals = call.of(Refused)
+        self._refusals.extend((event.t_ns, event.call, event.code) for event in refusals)
+        refused = {event.connection for event in refusals}
         closed = {event.connection: event.t_ns for event in call.of(ConnectionClosed)}
         ready = {event.connection: event.resumed for event in call.of(SessionReady)}
         # A resumed session holds the slot that it already had.
-        spans.extend(
-            (start.t_ns, _released(start.connection, closed, ready, last_ns) + hold_ns)
+        self._spans.extend(
+            (start.t_ns, closed.get(_last_connection(start.connection, ready)))
             for start in call.of(ConnectStarted)
             if start.connection not in refused and not ready.get(start.connection, False)
         )
-    return spans
+
+    def result(self) -> CheckResult:
+        """Unknown for refusals by a server whose limits are not known."""
+        if not self._refusals:
+            return CheckResult("refusals", Verdict.PASS, "no session was refused")
+        pipeline = self.history.pipeline
+        if not isinstance(pipeline, PipelineConfig):
+            summary = f"{len(self._refusals)} refusals by a server of unknown limits"
+            return CheckResult("refusals", Verdict.UNKNOWN, summary)
+        found = self._wrong(pipeline)
+        if found.count > 0:
+            summary = f"{found.count} of {len(self._refusals)} refusals came while a slot was free"
+            return CheckResult("refusals", Verdict.FAIL, summary, found.in_time(), found.more)
+        resyncs = sum(code == RESYNC_CODE for _, _, code in self._refusals)
+        tail = f"; {resyncs} resumes had to begin anew" if resyncs > 0 else ""
+        summary = f"{len(self._refusals) - resyncs} refusals, all while every slot could be held{tail}"
+        return CheckResult("refusals", Verdict.PASS, summary)
+
+    def _wrong(self, pipeline: PipelineConfig) -> Findings:
+        """The refusals while fewer slots than there are could be held."""
+        duplex = pipeline.duplex_session
+        hold_ns = from_s(duplex.disconnect_grace_s + duplex.reaper_interval_s) + MARGIN_NS
+        last_ns = self.history.last_ns
+        begins = sorted(begin for begin, _ in self._spans)
+        ends = sorted((last_ns if end is None else end) + hold_ns for _, end in self._spans)
+        findings = Findings()
+        for t_ns, call, code in sorted(self._refusals):
+            held = bisect_right(begins, t_ns) - bisect_left(ends, t_ns)
+            if code != RESYNC_CODE and held < duplex.max_sessions:
+                text = f"{call} was refused ({code}) while at most {held} of {duplex.max_sessions} slots were held"
+                findings.add(Finding(text, to_s(t_ns - self.history.origin_ns), call))
+        return findings
 
 
-def _released(connection: int, closed: dict[int, int], ready: dict[int, bool], last_ns: int) -> int:
-    """When the session that began with a connection was let go, counting the connections that resumed it.
+def _last_connection(connection: int, ready: dict[int, bool]) -> int:
+    """The last connection of the session that began with one, counting the connections that resumed it.
 
     `ready` tells of each connection with a session whether it resumed one; a refused attempt between is skipped.
     """
@@ -74,4 +87,4 @@ def _released(connection: int, closed: dict[int, int], ready: dict[int, bool], l
             if not ready[later]:
                 break
             last = later
-    return closed.get(last, last_ns)
+    return last

@@ -18,6 +18,9 @@ from rig.clock import boot_id, monotonic_ns, wall_ns
 from rig.errors import JournalError
 from rig.events.types import SCHEMA_VERSION, AnyEvent, Event, Header, JournalClosed
 
+BLOCK_BYTES = 1 << 20
+"""How much of a journal is in memory at a time while it is read."""
+
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -102,29 +105,77 @@ class Damage(msgspec.Struct, frozen=True):
     closed: bool
 
 
-def read(path: Path) -> tuple[list[AnyEvent], Damage]:
-    """Read one journal, however badly it ended.
+class Reader:
+    """The reading end: one journal, however badly it ended, in blocks of events and in bounded memory.
 
-    Raises JournalError only when its first readable line is not a header of a known schema.
+    `header` is known at once. `damage` tells what was lost in the blocks read so far; it is final when `blocks` is
+    through. Raises JournalError only when the first readable line is not a header of a known schema.
     """
-    events: list[AnyEvent] = []
-    bad: list[int] = []
-    for number, line in _lines(path):
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._bad: list[int] = []
+        self._count = 0
+        self._last: AnyEvent | None = None
+        self.header = self._open()
+
+    @property
+    def damage(self) -> Damage:
+        """What was lost, as far as the file has been read."""
+        missing = 0 if self._last is None else self._last.seq + 1 - self._count
+        return Damage(self.path, tuple(self._bad), missing, isinstance(self._last, JournalClosed))
+
+    def blocks(self) -> Iterator[list[AnyEvent]]:
+        """All events from the header on, some thousands at a time. Each call reads the file anew."""
+        self._bad.clear()
+        self._count, self._last = 0, None
+        for first_line, data in _blocks(self.path):
+            events = self._decode(first_line, data)
+            if events:
+                self._count += len(events)
+                self._last = events[-1]
+                yield events
+
+    def _open(self) -> Header:
+        first = next((events[0] for events in self.blocks()), None)
+        if not isinstance(first, Header):
+            raise JournalError(f"{self.path} does not begin with a journal header")
+        if first.schema != SCHEMA_VERSION:
+            raise JournalError(f"{self.path} has schema {first.schema}, this rig reads {SCHEMA_VERSION}")
+        return first
+
+    def _decode(self, first_line: int, data: bytes) -> list[AnyEvent]:
         try:
-            events.append(_decoder.decode(line))
+            events = _decoder.decode_lines(data)
         except (msgspec.MsgspecError, RecursionError):
-            bad.append(number)
-    if not events or not isinstance(events[0], Header):
-        raise JournalError(f"{path} does not begin with a journal header")
-    if events[0].schema != SCHEMA_VERSION:
-        raise JournalError(f"{path} has schema {events[0].schema}, this rig reads {SCHEMA_VERSION}")
-    closed = isinstance(events[-1], JournalClosed)
-    missing = events[-1].seq + 1 - len(events)
-    return events, Damage(path, tuple(bad), missing, closed)
+            return self._decode_each(first_line, data)
+        # One value may span lines for a JSON reader; in a journal a line is an event.
+        return events if len(events) == data.count(b"\n") else self._decode_each(first_line, data)
+
+    def _decode_each(self, first_line: int, data: bytes) -> list[AnyEvent]:
+        events: list[AnyEvent] = []
+        for number, line in enumerate(data.split(b"\n"), start=first_line):
+            if not line.strip():
+                continue
+            try:
+                events.append(_decoder.decode(line))
+            except (msgspec.MsgspecError, RecursionError):
+                self._bad.append(number)
+        return events
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def read(path: Path) -> tuple[list[AnyEvent], Damage]:
+    """All of one journal at once, for those that are small. Raises JournalError as `Reader` does."""
+    reader = Reader(path)
+    events = [event for block in reader.blocks() for event in block]
+    return events, reader.damage
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The file in pieces of whole lines, each with the number of its first line; the last may lack its line end."""
+    number = 1
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield number, line
+        while data := file.read(BLOCK_BYTES):
+            data += file.readline()
+            yield number, data
+            number += data.count(b"\n")

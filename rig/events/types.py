@@ -77,8 +77,10 @@ class Outcome(enum.StrEnum):
     UNFINISHED = "unfinished"
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type", gc=False):
     """Base of all events: `seq` counts from 0 per producer without a gap."""
+
+    # gc=False: no event can be part of a cycle, and reading millions must not set the collector off.
 
     seq: int
     t_ns: int
@@ -317,7 +319,7 @@ class ServerEvent(CallEvent, frozen=True, tag="server_event"):
     detail: str
 
 
-class MarkRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+class MarkRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, gc=False):
     """Consecutive codec-token frames of one voice and stream heard in a chunk: first index and how many."""
 
     voice: int

@@ -1,25 +1,33 @@
 """Connect: how long a caller waits until the server has a session for them."""
 
 from rig.events.types import ConnectFailed, ConnectionClosed, ConnectStarted, Refused, SessionReady
-from rig.history import History
-from rig.measure.figure import Measured
+from rig.history import Call
+from rig.measure.figure import Measure
 
 
-def measure(history: History) -> Measured:
+class Connect(Measure):
     """One value per connection that got a session."""
-    measured = Measured("connect", "planned start of the TCP connect to session.created or session.resumed read")
-    for call in history.calls.values():
+
+    name = "connect"
+    measurement_origin = "planned start of the TCP connect to session.created or session.resumed read"
+
+    def see(self, call: Call) -> None:
+        """Every connect of the call."""
+        ready: dict[int, int] = {}
+        for event in call.of(SessionReady):
+            ready.setdefault(event.connection, event.t_ns)
         for start in call.of(ConnectStarted):
-            same = [event for event in call.events if event.connection == start.connection]
-            ready = next((event for event in same if isinstance(event, SessionReady)), None)
-            if ready is not None:
-                measured.values_ns.append(ready.t_ns - start.planned_ns)
-            elif any(isinstance(event, Refused) for event in same):
-                measured.unavailable["refused"] += 1
-            elif any(isinstance(event, ConnectFailed) for event in same):
-                measured.unavailable["no connection"] += 1
-            elif any(isinstance(event, ConnectionClosed) for event in same):
-                measured.unavailable["closed before session.created"] += 1
+            if start.connection in ready:
+                self.measured.values_ns.append(ready[start.connection] - start.planned_ns)
             else:
-                measured.unavailable["run ended first"] += 1
-    return measured
+                self.measured.unavailable[_why_not(call, start.connection)] += 1
+
+
+def _why_not(call: Call, connection: int) -> str:
+    if any(event.connection == connection for event in call.of(Refused)):
+        return "refused"
+    if any(event.connection == connection for event in call.of(ConnectFailed)):
+        return "no connection"
+    if any(event.connection == connection for event in call.of(ConnectionClosed)):
+        return "closed before session.created"
+    return "run ended first"

@@ -4,11 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
 from rig.clock import to_ms
+from rig.fold import Fold
+from rig.history import History
 
 
 @dataclass
@@ -19,6 +21,21 @@ class Measured:
     measurement_origin: str
     values_ns: list[int] = field(default_factory=list)
     unavailable: Counter[str] = field(default_factory=Counter)
+
+
+class Measure(Fold[Measured]):
+    """Base of the measures: a fold with a name and an origin."""
+
+    name: ClassVar[str]
+    measurement_origin: ClassVar[str]
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self.measured = Measured(self.name, self.measurement_origin)
+
+    def result(self) -> Measured:
+        """What was measured."""
+        return self.measured
 
 
 class Figure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,30 +1,36 @@
 """First audio: from the end of the caller's speech to the first sound of the answer."""
 
 from rig.events.types import AudioReceived, TurnEnded, UtteranceEnded
-from rig.history import Call, History
-from rig.measure.figure import Measured
+from rig.history import Call
+from rig.measure.figure import Measure
 
 
-def measure(history: History) -> Measured:
+class FirstAudio(Measure):
     """One value per turn that was spoken to its end and answered."""
-    measured = Measured("first_audio", "planned end of the caller's last speech frame to first audio delta read")
-    for call in history.calls.values():
+
+    name = "first_audio"
+    measurement_origin = "planned end of the caller's last speech frame to first audio delta read"
+
+    def see(self, call: Call) -> None:
+        """Every turn of the call that was spoken to its end."""
+        first = first_audio_ns(call)
         for spoken in call.of(UtteranceEnded):
-            first = _first_audio(call, spoken)
-            if first is None:
-                measured.unavailable[_why_not(call, spoken.turn)] += 1
-            elif first.t_ns < spoken.planned_ns:
-                measured.unavailable["answered while the caller still spoke"] += 1
+            heard_ns = first.get((spoken.connection, spoken.turn))
+            if heard_ns is None:
+                self.measured.unavailable[_why_not(call, spoken.turn)] += 1
+            elif heard_ns < spoken.planned_ns:
+                self.measured.unavailable["answered while the caller still spoke"] += 1
             else:
-                measured.values_ns.append(first.t_ns - spoken.planned_ns)
-    return measured
+                self.measured.values_ns.append(heard_ns - spoken.planned_ns)
 
 
-def _first_audio(call: Call, spoken: UtteranceEnded) -> AudioReceived | None:
+def first_audio_ns(call: Call) -> dict[tuple[int, int], int]:
+    """When the first sound of each (connection, turn) was read."""
+    first: dict[tuple[int, int], int] = {}
     for audio in call.of(AudioReceived):
-        if audio.turn == spoken.turn and audio.connection == spoken.connection and audio.samples > 0:
-            return audio
-    return None
+        if audio.samples > 0:
+            first.setdefault((audio.connection, audio.turn), audio.t_ns)
+    return first
 
 
 def _why_not(call: Call, turn: int) -> str:

@@ -3,6 +3,8 @@
 Only the waiting counts: what the returning caller spends on thinking and speaking is taken out.
 """
 
+from typing import ClassVar
+
 from rig.events.types import (
     AudioReceived,
     CallEvent,
@@ -12,8 +14,8 @@ from rig.events.types import (
     UtteranceEnded,
     UtteranceStarted,
 )
-from rig.history import Call, History
-from rig.measure.figure import Measured
+from rig.history import Call
+from rig.measure.figure import Measure
 
 _ORIGIN = (
     "planned reconnect to session ready, plus, when the caller had to speak again, "
@@ -21,43 +23,51 @@ _ORIGIN = (
 )
 
 
-def measure_new_session(history: History) -> Measured:
-    """Callers who came back with a new session."""
-    return _measure(history, "reconnect_first_audio_new", resumed=False)
+class _Reconnect(Measure):
+    """One value per caller who hung up, came back and was heard."""
 
+    measurement_origin = _ORIGIN
+    resumed: ClassVar[bool]
 
-def measure_resumed(history: History) -> Measured:
-    """Callers who resumed their session."""
-    return _measure(history, "reconnect_first_audio_resumed", resumed=True)
-
-
-def _measure(history: History, name: str, *, resumed: bool) -> Measured:
-    measured = Measured(name, _ORIGIN)
-    for call in history.calls.values():
+    def see(self, call: Call) -> None:
+        """The return of the call, if there was one."""
         started = [event for event in call.of(ConnectStarted) if event.why is not Connect.FIRST]
         if not started:
-            continue
+            return
         ready = next((event for event in call.of(SessionReady) if event.connection >= started[0].connection), None)
         if ready is None:
-            if (started[-1].why is Connect.RESUME) is resumed:
-                measured.unavailable["no session"] += 1
-        elif ready.resumed is resumed:
-            _measure_one(measured, call, started[0], ready)
-    return measured
+            if (started[-1].why is Connect.RESUME) is self.resumed:
+                self.measured.unavailable["no session"] += 1
+        elif ready.resumed is self.resumed:
+            self._see_return(call, started[0], ready)
+
+    def _see_return(self, call: Call, started: ConnectStarted, ready: SessionReady) -> None:
+        after: list[CallEvent] = [event for event in call.events if event.connection == ready.connection]
+        first = next((event for event in after if isinstance(event, AudioReceived) and event.samples > 0), None)
+        if first is None:
+            self.measured.unavailable["no audio after the return"] += 1
+            return
+        spoke = [event for event in after if isinstance(event, UtteranceStarted) and event.t_ns < first.t_ns]
+        if not spoke:
+            self.measured.values_ns.append(first.t_ns - started.planned_ns)
+            return
+        turn = spoke[-1].turn
+        ended = next((event for event in after if isinstance(event, UtteranceEnded) and event.turn == turn), None)
+        if ended is None or ended.t_ns > first.t_ns:
+            self.measured.unavailable["answered while the caller still spoke"] += 1
+            return
+        self.measured.values_ns.append((ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns))
 
 
-def _measure_one(measured: Measured, call: Call, started: ConnectStarted, ready: SessionReady) -> None:
-    after: list[CallEvent] = [event for event in call.events if event.connection == ready.connection]
-    first = next((event for event in after if isinstance(event, AudioReceived) and event.samples > 0), None)
-    if first is None:
-        measured.unavailable["no audio after the return"] += 1
-        return
-    spoke = [event for event in after if isinstance(event, UtteranceStarted) and event.t_ns < first.t_ns]
-    if not spoke:
-        measured.values_ns.append(first.t_ns - started.planned_ns)
-        return
-    ended = next((event for event in after if isinstance(event, UtteranceEnded) and event.turn == spoke[-1].turn), None)
-    if ended is None or ended.t_ns > first.t_ns:
-        measured.unavailable["answered while the caller still spoke"] += 1
-        return
-    measured.values_ns.append((ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns))
+class ReconnectNew(_Reconnect):
+    """Callers who came back with a new session."""
+
+    name = "reconnect_first_audio_new"
+    resumed = False
+
+
+class ReconnectResumed(_Reconnect):
+    """Callers who resumed their session."""
+
+    name = "reconnect_first_audio_resumed"
+    resumed = True

@@ -1,12 +1,14 @@
-"""A run judged: its history, every check and every figure."""
+"""A run judged: its history, every check, every figure and the totals, from one pass over the journals."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig.checks import judge
+from rig.checks import CHECKS, results
+from rig.fold import Guarded, run_folds
 from rig.history import History, load
-from rig.measure import measure_all
+from rig.measure import FIGURES, figures
 from rig.measure.figure import Figure
+from rig.measure.totals import Totals, TotalsFold
 from rig.verdict import CheckResult, Verdict, merge
 
 
@@ -17,6 +19,7 @@ class Judgement:
     history: History
     checks: tuple[CheckResult, ...]
     figures: tuple[Figure, ...]
+    totals: Totals
 
     @property
     def verdict(self) -> Verdict:
@@ -37,4 +40,8 @@ class Judgement:
 def judge_folder(folder: Path) -> Judgement:
     """Judge what is on disk. Raises RigError when the folder is not a run's."""
     history = load(folder)
-    return Judgement(history, judge(history), measure_all(history))
+    checks = [Guarded(check, history) for check in CHECKS.values()]
+    measures = [Guarded(measure, history) for measure in FIGURES]
+    totals = Guarded(TotalsFold, history)
+    run_folds(history, (*checks, *measures, totals))
+    return Judgement(history, results(CHECKS, checks), figures(measures), totals.result())

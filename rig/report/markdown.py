@@ -1,11 +1,10 @@
 """report.md: the verdict first, then what a reader asks next."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rig.clock import to_s, utc_label
-from rig.events.types import Act, ActTaken, CallEnded, Refused, SessionReady, TurnEnded
+from rig.events.types import Act
 from rig.measure.figure import Figure
 from rig.report.judgement import Judgement
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
@@ -59,6 +58,8 @@ def _findings(judgement: Judgement) -> list[str]:
         ]
         if len(check.findings) > FINDINGS_SHOWN:
             lines.append(f"- and {len(check.findings) - FINDINGS_SHOWN} more in verdict.json")
+        if check.more > 0:
+            lines.append(f"- and {check.more} later ones that were only counted")
         blocks.append(f"### Findings of {check.check}\n\n" + "\n".join(lines))
     return blocks
 
@@ -87,18 +88,15 @@ def _unavailable(figure: Figure) -> str:
 
 
 def _acts(judgement: Judgement) -> str:
-    history = judgement.history
-    behaviours = Counter(call.start.behaviour for call in history.calls.values())
-    acts = Counter(event.act for event in history.of(ActTaken) if event.act is not Act.SAY_GOODBYE)
-    outcomes = Counter(event.outcome for event in history.of(TurnEnded))
-    calls = Counter(event.outcome for event in history.of(CallEnded))
+    totals = judgement.totals
+    acts = {act: count for act, count in totals.acts.items() if act is not Act.SAY_GOODBYE}
     rows = (
-        ("calls by behaviour", _counted(behaviours)),
-        ("calls by outcome", _counted(calls)),
-        ("turns by outcome", _counted(outcomes)),
+        ("calls by behaviour", _counted(totals.behaviours)),
+        ("calls by outcome", _counted(totals.calls)),
+        ("turns by outcome", _counted(totals.turns)),
         ("acts", _counted(acts)),
-        ("sessions opened or resumed", str(len(history.of(SessionReady)))),
-        ("sessions refused", str(len(history.of(Refused)))),
+        ("sessions opened or resumed", str(totals.sessions + totals.resumed)),
+        ("sessions refused", str(totals.refused)),
     )
     return table(("what", "count"), rows)
 
@@ -115,7 +113,7 @@ def _run(judgement: Judgement) -> str:
     rows = (
         ("run", history.folder.name),
         ("began", utc_label(history.headers[0].wall_ns) if history.headers else "not known"),
-        ("lasted", f"{to_s(history.events[-1].t_ns - history.origin_ns):.0f} s"),
+        ("lasted", f"{to_s(history.last_ns - history.origin_ns):.0f} s"),
         ("hardware label", history.pipeline.hardware_label),
         ("seed", str(history.config.seed)),
         ("plan", f"{len(history.plan.calls)} calls for {history.plan.callers} callers, {history.plan.sha256()[:16]}"),

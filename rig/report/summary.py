@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-from rig.checks.completeness import cut_replies, returns, sessions
 from rig.clock import to_s, utc_label
 from rig.config.pipeline import PipelineConfig
-from rig.events.types import AudioReceived, CallEnded, MemorySampled, Outcome, PipelineReady, Refused
+from rig.events.types import MemorySampled, Outcome, PipelineReady
 from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Figure
@@ -18,27 +17,27 @@ FAILED = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END, Outcome.REFU
 def summarise(judgement: Judgement) -> dict[str, Any]:
     """All of it; a value is null where nothing was measured."""
     history = judgement.history
-    ended = history.of(CallEnded)
-    duration_s = to_s(history.events[-1].t_ns - history.origin_ns)
+    totals = judgement.totals
+    duration_s = to_s(history.last_ns - history.origin_ns)
     return {
         "date": utc_label(history.headers[0].wall_ns) if history.headers else None,
         "backend": "openai-realtime-duplex",
         "endpoint_type": "openai-realtime-duplex",
         "label": history.pipeline.hardware_label,
         "model_id": history.pipeline.served_model_name,
-        "num_prompts": len(history.calls),
+        "num_prompts": totals.behaviours.total(),
         "max_concurrency": history.config.load.callers,
         "duration": duration_s,
-        "completed": sum(event.outcome is Outcome.DONE for event in ended),
-        "failed": sum(event.outcome in FAILED for event in ended),
-        "total_audio_duration_s": sum(chunk.samples for chunk in history.of(AudioReceived)) / OUTPUT_RATE_HZ,
+        "completed": totals.calls[Outcome.DONE],
+        "failed": sum(totals.calls[outcome] for outcome in FAILED),
+        "total_audio_duration_s": totals.samples / OUTPUT_RATE_HZ,
         "verdict": judgement.verdict,
         "seed": history.config.seed,
         "plan_sha256": history.plan.sha256(),
-        "sessions": sessions(history),
-        "refused": len(history.of(Refused)),
-        "cut_replies": cut_replies(history),
-        "returns_with_first_audio": returns(history),
+        "sessions": totals.sessions,
+        "refused": totals.refused,
+        "cut_replies": totals.cut_replies,
+        "returns_with_first_audio": totals.returns,
         "boot_s": boot_s(history),
         "peak_rss_bytes": peak_rss_bytes(history),
         **{key: value for figure in judgement.figures for key, value in _flat(figure).items()},

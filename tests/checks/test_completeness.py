@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.completeness import check, cut_replies, returns, sessions
+from rig.checks.completeness import Completeness
 from rig.events.types import Act, Connect, EndReason
+from rig.fold import result_of
+from rig.measure.totals import TotalsFold
 from rig.verdict import Verdict
 from tests.builders import RUN_YAML, Run, edited
 
@@ -35,7 +37,7 @@ def requiring(**least: int) -> str:
 def test_a_run_that_met_its_requirements_passes(tmp_path: Path) -> None:
     run = whole_run(tmp_path / "run", requiring(cut_replies=1, returns=1))
     run.stop()
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary == "2 sessions, 1 replies cut by 1 barge-ins, 1 returns got first audio"
 
@@ -51,7 +53,7 @@ def test_a_run_that_met_its_requirements_passes(tmp_path: Path) -> None:
 def test_a_run_short_of_a_requirement_is_unknown(tmp_path: Path, run_yaml: str, told: str) -> None:
     run = whole_run(tmp_path / "run", run_yaml)
     run.stop()
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert (result.verdict, result.summary) == (Verdict.UNKNOWN, told)
 
 
@@ -59,7 +61,7 @@ def test_a_resumed_session_is_no_new_one(tmp_path: Path) -> None:
     run = whole_run(tmp_path / "run")
     run.close(9.0, connection=1)
     run.connect(9.5, connection=2, why=Connect.RESUME, ready_s=10.0, resumed=True)
-    assert sessions(run.history()) == 2
+    assert result_of(TotalsFold, run.history()).sessions == 2
 
 
 def test_a_barge_in_into_a_reply_that_had_ended_cuts_nothing(tmp_path: Path) -> None:
@@ -67,19 +69,19 @@ def test_a_barge_in_into_a_reply_that_had_ended_cuts_nothing(tmp_path: Path) -> 
     run.start_call(2.0)
     run.act(4.5, Act.BARGE_IN_SPEECH)
     run.server_says(4.6, "response.done", "completed")
-    assert cut_replies(run.history()) == 0
+    assert result_of(TotalsFold, run.history()).cut_replies == 0
 
 
 def test_a_return_without_audio_is_none(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call(2.0)
     run.connect(5.0, connection=1, why=Connect.NEW_SESSION, ready_s=5.5)
-    assert returns(run.history()) == 0
+    assert result_of(TotalsFold, run.history()).returns == 0
 
 
 def test_a_rig_that_died_is_unknown(tmp_path: Path) -> None:
     run = whole_run(tmp_path / "run")
-    result = check(run.history(closed=False))
+    result = result_of(Completeness, run.history(closed=False))
     assert result.verdict is Verdict.UNKNOWN
     assert [finding.text for finding in result.findings] == [
         "the run has no end: the rig itself died",
@@ -92,7 +94,7 @@ def test_a_rig_that_died_is_unknown(tmp_path: Path) -> None:
 def test_a_run_that_ended_early_is_unknown(tmp_path: Path, reason: EndReason) -> None:
     run = whole_run(tmp_path / "run")
     run.stop(reason=reason, detail="why")
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert (result.verdict, result.summary) == (Verdict.UNKNOWN, f"the run ended early: {reason}, why")
 
 
@@ -100,7 +102,7 @@ def test_callers_who_made_no_call_are_named(tmp_path: Path) -> None:
     run = whole_run(tmp_path / "run", edited(RUN_YAML, callers=4))
     run.start_call(2.0, "c002-0000", caller=2)
     run.stop()
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert (result.verdict, result.summary) == (Verdict.UNKNOWN, "callers [1, 3] of 4 made no call")
 
 
@@ -111,7 +113,7 @@ def test_a_line_lost_from_a_journal_is_unknown(tmp_path: Path) -> None:
     lines = run.path("callers").read_bytes().splitlines(keepends=True)
     # Line 8 is cut short and line 9 is gone: both are missing, one is unreadable.
     run.path("callers").write_bytes(b"".join([*lines[:7], lines[7][:10] + b"\n", *lines[9:]]))
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert result.verdict is Verdict.UNKNOWN
     assert "callers.jsonl: 2 events missing, 1 lines unreadable" in [finding.text for finding in result.findings]
 
@@ -120,7 +122,7 @@ def test_a_file_that_is_no_journal_is_unknown(tmp_path: Path) -> None:
     run = whole_run(tmp_path / "run")
     run.stop()
     run.path("other").write_text("hello\n")
-    assert "other.jsonl does not begin with a journal header" in check(run.history()).summary
+    assert "other.jsonl does not begin with a journal header" in result_of(Completeness, run.history()).summary
 
 
 def test_journals_of_two_hosts_do_not_compare(tmp_path: Path) -> None:
@@ -130,6 +132,17 @@ def test_journals_of_two_hosts_do_not_compare(tmp_path: Path) -> None:
     header, rest = run.path("callers").read_bytes().split(b"\n", 1)
     foreign = json.loads(header) | {"boot_id": "another"}
     run.path("callers").write_bytes(json.dumps(foreign).encode() + b"\n" + rest)
-    result = check(run.history())
+    result = result_of(Completeness, run.history())
     assert result.verdict is Verdict.UNKNOWN
     assert result.summary == "the journals come from 2 boots or hosts: their times do not compare"
+
+
+def test_a_call_that_cannot_be_judged_is_unknown(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.close(6.0, "c000-0001")
+    run.stop()
+    result = result_of(Completeness, run.history())
+    assert (result.verdict, result.summary) == (
+        Verdict.UNKNOWN,
+        "1 calls cannot be judged: their first event is lost",
+    )

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.connections import check
+from rig.checks.connections import Connections
 from rig.events import types as ev
 from rig.events.types import ClosedBy
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import Run
 
@@ -22,7 +23,7 @@ def run(tmp_path: Path) -> Run:
 
 def test_connections_that_the_caller_ended_pass(run: Run) -> None:
     run.close(9.0)
-    result = check(run.history())
+    result = result_of(Connections, run.history())
     assert (result.verdict, result.summary) == (Verdict.PASS, "none of 1 sessions was ended by the server")
 
 
@@ -36,7 +37,7 @@ def test_connections_that_the_caller_ended_pass(run: Run) -> None:
 )
 def test_a_connection_that_the_server_ended_fails(run: Run, by: ClosedBy, code: int | None, told: str) -> None:
     run.close(9.0, by=by, code=code, reason="busy")
-    result = check(run.history())
+    result = result_of(Connections, run.history())
     assert result.verdict is Verdict.FAIL
     assert result.summary == "1 connections were lost or not taken, the first at 9.0 s"
     assert result.findings[0].text == told
@@ -44,26 +45,26 @@ def test_a_connection_that_the_server_ended_fails(run: Run, by: ClosedBy, code: 
 
 def test_a_connection_that_was_not_taken_fails(run: Run) -> None:
     run.call(9.0, ev.ConnectFailed, connection=1, reason="connection refused")
-    assert check(run.history()).findings[0].text == "c000-0000: connection refused"
+    assert result_of(Connections, run.history()).findings[0].text == "c000-0000: connection refused"
 
 
 def test_a_close_after_a_refusal_is_no_loss(run: Run) -> None:
     run.refuse(8.0, "c000-0000", connection=1)
     run.close(8.1, connection=1, by=ClosedBy.SERVER_CLOSE_FRAME, code=1000)
     run.call(8.2, ev.ConnectFailed, connection=1, reason="refused")
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Connections, run.history()).verdict is Verdict.PASS
 
 
 def test_the_first_loss_is_the_first_in_time(run: Run) -> None:
     run.start_call(2.1, "c001-0000", caller=1)
     run.close(20.0, "c000-0000", by=ClosedBy.SERVER_EOF)
     run.close(10.0, "c001-0000", by=ClosedBy.SERVER_EOF)
-    assert check(run.history()).summary == "2 connections were lost or not taken, the first at 10.0 s"
+    assert result_of(Connections, run.history()).summary == "2 connections were lost or not taken, the first at 10.0 s"
 
 
 def test_surprises_in_the_protocol_are_told_and_do_not_fail(run: Run) -> None:
     run.call(3.0, ev.Surprise, what="unknown event session.dance")
-    result = check(run.history())
+    result = result_of(Connections, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary.endswith("; 1 surprises in the protocol, e.g. unknown event session.dance")
 
@@ -71,7 +72,7 @@ def test_surprises_in_the_protocol_are_told_and_do_not_fail(run: Run) -> None:
 def test_a_run_without_a_session_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call(2.0)
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Connections, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_what_is_lost_after_the_rig_died_is_unknown_and_no_fault_of_the_server(tmp_path: Path) -> None:
@@ -80,6 +81,6 @@ def test_what_is_lost_after_the_rig_died_is_unknown_and_no_fault_of_the_server(t
     run.connect(2.0, ready_s=2.5)
     run.rig(8.0, ev.HealthProbed, status=200, latency_ns=1_000_000, error=None)
     run.close(9.0, by=ClosedBy.SERVER_CLOSE_FRAME, code=1012)
-    result = check(run.history(closed=False))
+    result = result_of(Connections, run.history(closed=False))
     assert result.verdict is Verdict.UNKNOWN
     assert "until the rig died at 8.0 s" in result.summary

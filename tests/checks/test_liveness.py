@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.liveness import check
+from rig.checks.liveness import Liveness
 from rig.events import types as ev
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import EXTERNAL_YAML, Run
 
@@ -19,14 +20,14 @@ def run(tmp_path: Path) -> Run:
 
 def test_a_run_without_a_death_passes(run: Run) -> None:
     run.stop()
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert (result.verdict, result.summary) == (Verdict.PASS, "no process of the server died")
 
 
 def test_a_death_fails_and_names_process_signal_and_time(run: Run) -> None:
     run.dies(12.25)
     run.stop()
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.verdict is Verdict.FAIL
     assert result.summary == "talker (pid 102) was killed by SIGKILL at 12.25 s (load)"
     assert result.findings[0].at_s == 12.25
@@ -43,7 +44,7 @@ def test_a_death_fails_and_names_process_signal_and_time(run: Run) -> None:
 )
 def test_a_death_tells_how_as_far_as_it_is_known(run: Run, status: int | None, signal: str | None, how: str) -> None:
     run.dies(12.0, exit_status=status, signal=signal)
-    assert f"talker (pid 102) {how} at" in check(run.history()).summary
+    assert f"talker (pid 102) {how} at" in result_of(Liveness, run.history()).summary
 
 
 def test_a_death_tells_last_words_and_what_callers_did_in_the_last_10_s(run: Run) -> None:
@@ -52,7 +53,7 @@ def test_a_death_tells_last_words_and_what_callers_did_in_the_last_10_s(run: Run
     run.act(3.0, ev.Act.HANG_UP_RST)  # 9.5 s before
     run.dies(12.5, last_lines=["first", "  KeyError: 'req-7'\n"])
     run.act(13.0, ev.Act.SAY_GOODBYE)  # after
-    text = check(run.history()).findings[0].text
+    text = result_of(Liveness, run.history()).findings[0].text
     assert "callers in the last 10 s: c000-0000 hang_up_rst 9.50 s before; last words: KeyError: 'req-7'" in text
     assert "cancel" not in text
     assert "goodbye" not in text
@@ -60,13 +61,13 @@ def test_a_death_tells_last_words_and_what_callers_did_in_the_last_10_s(run: Run
 
 def test_a_death_with_idle_callers_says_so(run: Run) -> None:
     run.dies(12.5, last_lines=[])
-    assert check(run.history()).findings[0].text.endswith("(load); no caller acted in the last 10 s")
+    assert result_of(Liveness, run.history()).findings[0].text.endswith("(load); no caller acted in the last 10 s")
 
 
 def test_several_deaths_are_told_with_the_first_in_front(run: Run) -> None:
     run.dies(14.0, pid=103, stage="code2wav")
     run.dies(12.0)
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.summary == "talker (pid 102) was killed by SIGKILL at 12.00 s (load), then 1 more"
     assert len(result.findings) == 2
 
@@ -74,19 +75,19 @@ def test_several_deaths_are_told_with_the_first_in_front(run: Run) -> None:
 def test_a_death_before_the_server_was_ready_fails(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.dies(0.5)
-    assert check(run.history()).summary.endswith("at 0.50 s (boot)")
+    assert result_of(Liveness, run.history()).summary.endswith("at 0.50 s (boot)")
 
 
 def test_a_death_that_the_rig_asked_for_is_none(run: Run) -> None:
     run.dies(99.0, expected=True)
     run.stop()
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Liveness, run.history()).verdict is Verdict.PASS
 
 
 def test_the_end_of_a_helper_is_no_death(run: Run) -> None:
     run.dies(5.0, stage="helper", exit_status=0, signal=None)
     run.stop()
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Liveness, run.history()).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("expected", "verdict"), [(False, Verdict.FAIL), (True, Verdict.PASS)])
@@ -94,7 +95,7 @@ def test_a_fatal_line_in_the_log_fails_unless_the_rig_caused_it(run: Run, expect
     line = {"signature": "EngineDeadError", "stage": "thinker", "line": "EngineDeadError: gone"}
     run.rig(20.0, ev.LogSignature, **line, expected=expected)
     run.stop()
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.verdict is verdict
     if verdict is Verdict.FAIL:
         assert result.summary == "no process died, but the log of thinker shows EngineDeadError"
@@ -104,33 +105,33 @@ def test_a_fatal_line_in_the_log_fails_unless_the_rig_caused_it(run: Run, expect
 def test_a_server_that_was_never_ready_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.rig(60.0, ev.RunEnded, reason=ev.EndReason.BOOT_FAILED, detail="not ready within 60 s")
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.verdict is Verdict.UNKNOWN
     assert result.summary == "the server was never ready: not ready within 60 s"
 
 
 def test_a_rig_that_died_before_the_server_leaves_it_unknown(run: Run) -> None:
-    result = check(run.history(closed=False))
+    result = result_of(Liveness, run.history(closed=False))
     assert result.verdict is Verdict.UNKNOWN
     assert "the rig died first" in result.summary
 
 
 def test_a_rig_that_failed_leaves_it_unknown(run: Run) -> None:
     run.stop(reason=ev.EndReason.RIG_ERROR, detail="OSError")
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Liveness, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_a_server_of_which_no_process_was_seen_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.rig(1.0, ev.PipelineReady, boot_ns=1)
     run.stop()
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Liveness, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_the_processes_of_an_external_server_are_not_judged(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", pipeline=EXTERNAL_YAML)
     run.rig(1.0, ev.PipelineReady, boot_ns=1)
     run.rig(9.0, ev.RunEnded, reason=ev.EndReason.PLANNED, detail="")
-    result = check(run.history())
+    result = result_of(Liveness, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary.startswith("not applicable")

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.progress import check
+from rig.checks.progress import Progress
 from rig.events import types as ev
 from rig.events.types import Outcome
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import Run
 
@@ -22,7 +23,7 @@ def run(tmp_path: Path) -> Run:
 def test_turns_that_were_answered_and_ended_pass(run: Run) -> None:
     run.turn_ended(5.0, Outcome.DONE, turn=0)
     run.turn_ended(9.0, Outcome.CUT, turn=1)
-    result = check(run.history())
+    result = result_of(Progress, run.history())
     assert (result.verdict, result.summary) == (Verdict.PASS, "2 turns were answered and ended")
 
 
@@ -36,7 +37,7 @@ def test_turns_that_were_answered_and_ended_pass(run: Run) -> None:
 def test_a_turn_that_got_stuck_fails_with_the_deadline_it_missed(run: Run, outcome: Outcome, told: str) -> None:
     run.turn_ended(5.0, Outcome.DONE, turn=0)
     run.turn_ended(15.5, outcome, turn=1)
-    result = check(run.history())
+    result = result_of(Progress, run.history())
     assert result.verdict is Verdict.FAIL
     assert result.summary == "1 of 2 turns got stuck, the first at 15.5 s"
     assert (result.findings[0].text, result.findings[0].at_s, result.findings[0].call) == (told, 15.5, "c000-0000")
@@ -48,14 +49,14 @@ def test_a_frozen_server_whose_processes_all_live_fails(run: Run) -> None:
     run.rig(7.0, ev.HealthProbed, status=200, latency_ns=1_000, error=None)
     run.turn_ended(20.0, Outcome.NO_REPLY, turn=1)
     run.stop()
-    assert check(run.history()).verdict is Verdict.FAIL
+    assert result_of(Progress, run.history()).verdict is Verdict.FAIL
 
 
 def test_the_first_stuck_turn_is_the_first_in_time_not_of_the_first_call(run: Run) -> None:
     run.start_call(2.5, "c001-0000", caller=1)
     run.turn_ended(30.0, Outcome.NO_REPLY, "c000-0000")
     run.turn_ended(12.0, Outcome.NO_REPLY, "c001-0000")
-    result = check(run.history())
+    result = result_of(Progress, run.history())
     assert result.summary == "2 of 2 turns got stuck, the first at 12.0 s"
     assert [finding.call for finding in result.findings] == ["c001-0000", "c000-0000"]
 
@@ -64,7 +65,7 @@ def test_turns_that_the_caller_gave_up_or_the_run_cut_off_do_not_fail(run: Run) 
     run.turn_ended(5.0, Outcome.DONE, turn=0)
     run.turn_ended(6.0, Outcome.ABANDONED, turn=1)
     run.turn_ended(9.0, Outcome.UNFINISHED, turn=2)
-    result = check(run.history())
+    result = result_of(Progress, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary == "1 turns were answered and ended, 1 still open when the run ended"
 
@@ -73,5 +74,5 @@ def test_turns_that_the_caller_gave_up_or_the_run_cut_off_do_not_fail(run: Run) 
 def test_a_run_in_which_no_turn_was_answered_is_unknown(run: Run, outcome: Outcome | None) -> None:
     if outcome is not None:
         run.turn_ended(5.0, outcome)
-    result = check(run.history())
+    result = result_of(Progress, run.history())
     assert (result.verdict, result.summary) == (Verdict.UNKNOWN, "no turn was answered")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rig.checks.refusals import check
+from rig.checks.refusals import Refusals
 from rig.events.types import Connect
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import EXTERNAL_YAML, Run
 
@@ -34,19 +35,19 @@ def refused(run: Run, at_s: float, call: str = THIRD, connection: int = 0, code:
 
 
 def test_a_run_without_refusals_passes(run: Run) -> None:
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert (result.verdict, result.summary) == (Verdict.PASS, "no session was refused")
 
 
 def test_a_refusal_while_all_slots_are_held_is_right(run: Run) -> None:
     refused(run, 5.0)
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert (result.verdict, result.summary) == (Verdict.PASS, "1 refusals, all while every slot could be held")
 
 
 def test_a_refusal_before_the_slots_are_taken_is_wrong(run: Run) -> None:
     refused(run, 1.5)
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.FAIL
     assert result.summary == "1 of 1 refusals came while a slot was free"
     assert result.findings[0].text == "c002-0000 was refused (resource_exhausted) while at most 0 of 2 slots were held"
@@ -64,14 +65,14 @@ def test_a_refusal_before_the_slots_are_taken_is_wrong(run: Run) -> None:
 def test_a_dropped_session_holds_its_slot_for_grace_and_reaper(run: Run, at_s: float, verdict: Verdict) -> None:
     run.close(10.0, FIRST)
     refused(run, at_s)
-    assert check(run.history()).verdict is verdict
+    assert result_of(Refusals, run.history()).verdict is verdict
 
 
 def test_a_refused_connection_holds_no_slot(run: Run) -> None:
     run.close(10.0, FIRST)
     refused(run, 20.0, connection=0)  # right: the slot of the first caller is in its grace
     refused(run, 60.0, connection=1)  # wrong: only the second caller holds one; the refusal at 20 s does not count
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.FAIL
     assert result.findings[0].text.endswith("while at most 1 of 2 slots were held")
 
@@ -80,7 +81,7 @@ def test_a_resumed_session_goes_on_holding_the_one_slot_it_had(run: Run) -> None
     run.close(10.0, FIRST)
     run.connect(11.0, FIRST, connection=1, why=Connect.RESUME, ready_s=11.5, resumed=True)
     refused(run, 90.0)  # both sessions are still open
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Refusals, run.history()).verdict is Verdict.PASS
 
 
 def test_a_resumed_session_does_not_count_twice(run: Run) -> None:
@@ -88,7 +89,7 @@ def test_a_resumed_session_does_not_count_twice(run: Run) -> None:
     run.connect(11.0, FIRST, connection=1, why=Connect.RESUME, ready_s=11.5, resumed=True)
     run.close(12.0, SECOND)
     refused(run, 90.0)  # the second caller's slot is free since 49 s; the first caller's session is one, not two
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.FAIL
     assert "at most 1 of 2" in result.findings[0].text
 
@@ -98,7 +99,7 @@ def test_a_refused_attempt_does_not_hide_the_resume_that_follows_it(run: Run) ->
     refused(run, 11.0, FIRST, connection=1)
     run.connect(12.0, FIRST, connection=2, why=Connect.RESUME, ready_s=12.5, resumed=True)
     refused(run, 90.0)
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Refusals, run.history()).verdict is Verdict.PASS
 
 
 def test_a_new_session_after_the_drop_is_a_second_slot(run: Run) -> None:
@@ -106,14 +107,14 @@ def test_a_new_session_after_the_drop_is_a_second_slot(run: Run) -> None:
     run.close(10.0, SECOND)
     run.connect(11.0, FIRST, connection=1, why=Connect.NEW_SESSION, ready_s=11.5)
     refused(run, 30.0)  # two dropped sessions in their grace and a new one
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Refusals, run.history()).verdict is Verdict.PASS
 
 
 def test_a_resume_that_has_to_begin_anew_is_counted_apart(run: Run) -> None:
     run.close(10.0, FIRST)
     run.close(10.0, SECOND)
     refused(run, 80.0, FIRST, connection=1, code="resync_required")
-    result = check(run.history())
+    result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary == "0 refusals, all while every slot could be held; 1 resumes had to begin anew"
 
@@ -122,4 +123,4 @@ def test_refusals_of_a_server_whose_limits_are_not_known_are_unknown(tmp_path: P
     run = Run(tmp_path / "run", pipeline=EXTERNAL_YAML)
     run.start_call(1.0, THIRD)
     refused(run, 5.0)
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Refusals, run.history()).verdict is Verdict.UNKNOWN

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from rig.checks.rig_validity import check
+from rig.checks.rig_validity import RigValidity
 from rig.events.types import FramesSent
+from rig.fold import result_of
 from rig.verdict import CheckResult, Verdict
 from tests.builders import Run, ns
 
@@ -22,7 +23,7 @@ def judged(folder: Path, *batches: list[int]) -> CheckResult:
             "slips_us": slips_us,
         }
         run.call(4.0 + second, FramesSent, **fields)
-    return check(run.history())
+    return result_of(RigValidity, run.history())
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from rig.checks.shutdown import check
+from rig.checks.shutdown import Shutdown
 from rig.events.types import PipelineStopped
+from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import EXTERNAL_YAML, Run
 
@@ -12,14 +13,14 @@ def test_a_server_that_stopped_when_asked_passes(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready()
     run.stop()
-    assert check(run.history()).verdict is Verdict.PASS
+    assert result_of(Shutdown, run.history()).verdict is Verdict.PASS
 
 
 def test_a_process_that_had_to_be_killed_fails(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready()
     run.rig(90.0, PipelineStopped, forced=[102, 103])
-    result = check(run.history())
+    result = result_of(Shutdown, run.history())
     assert (result.verdict, result.summary) == (Verdict.FAIL, "2 processes did not stop when asked")
     assert [finding.text for finding in result.findings] == ["pid 102 had to be killed", "pid 103 had to be killed"]
 
@@ -27,17 +28,17 @@ def test_a_process_that_had_to_be_killed_fails(tmp_path: Path) -> None:
 def test_a_stop_that_nobody_saw_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready()
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Shutdown, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_a_server_that_was_never_ready_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.stop()
-    assert check(run.history()).verdict is Verdict.UNKNOWN
+    assert result_of(Shutdown, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_an_external_server_is_not_judged(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", pipeline=EXTERNAL_YAML)
-    result = check(run.history())
+    result = result_of(Shutdown, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary.startswith("not applicable")

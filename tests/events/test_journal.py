@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rig.errors import JournalError
-from rig.events.journal import Journal, read
+from rig.events.journal import BLOCK_BYTES, Journal, Reader, read
 from rig.events.types import (
     SCHEMA_VERSION,
     Header,
@@ -271,3 +271,27 @@ def test_threads_share_a_journal_without_mixing_lines_or_numbers(tmp_path: Path)
             event.connection for event in events if isinstance(event, Surprise) and event.call == f"c{name:03d}-0000"
         ]
         assert mine == list(range(200))
+
+
+def test_a_long_journal_is_read_in_blocks_and_bad_lines_keep_their_numbers(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "rig", "watcher")
+    lines = [entered(seq) for seq in range(1, 3 * BLOCK_BYTES // len(entered(1)))]
+    bad = len(lines) - 10
+    lines[bad] = b"{}\n"
+    append(journal.path, *lines)
+    reader = Reader(journal.path)
+    blocks = [len(block) for block in reader.blocks()]
+    assert len(blocks) > 1
+    assert sum(blocks) == len(lines)  # and the header, less the bad line
+    assert (reader.damage.bad_lines, reader.damage.missing) == ((bad + 2,), 1)
+    assert [len(block) for block in reader.blocks()] == blocks
+    journal.close()
+
+
+def test_an_event_over_two_lines_is_none(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "rig", "watcher")
+    append(journal.path, entered(1).replace(b",", b",\n", 1), entered(2))
+    events, damage = read(journal.path)
+    assert [event.seq for event in events] == [0, 2]
+    assert (damage.bad_lines, damage.missing) == ((2, 3), 1)
+    journal.close()

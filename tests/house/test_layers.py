@@ -41,6 +41,7 @@ TIERS: dict[str, int] = {
     "rig.watch": 2,
     # 3 reading: what is found in a finished run folder
     "rig.checks": 3,
+    "rig.fold": 3,
     "rig.history": 3,
     "rig.measure": 3,
     "rig.explained": 3,

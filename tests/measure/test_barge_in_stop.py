@@ -6,7 +6,8 @@ import pytest
 
 from rig.clock import NS_PER_MS
 from rig.events.types import Act
-from rig.measure.barge_in_stop import measure_cancel, measure_speech
+from rig.fold import result_of
+from rig.measure.barge_in_stop import BargeInStopCancel, BargeInStopSpeech
 from tests.builders import Run
 
 
@@ -23,21 +24,21 @@ def test_it_ends_with_the_terminal_event(run: Run, name: str) -> None:
     run.act(5.0, Act.BARGE_IN_CANCEL, late_s=0.1)
     run.server_says(5.4, name, "cancelled")
     # Planned at 4.9 s, ended at 5.4 s.
-    assert measure_cancel(run.history()).values_ns == [500 * NS_PER_MS]
+    assert result_of(BargeInStopCancel, run.history()).values_ns == [500 * NS_PER_MS]
 
 
 def test_audio_after_the_terminal_event_goes_on_counting(run: Run) -> None:
     run.act(5.0, Act.BARGE_IN_SPEECH)
     run.server_says(5.5, "response.done", "cancelled")
     run.audio(6.0)
-    assert measure_speech(run.history()).values_ns == [1_000 * NS_PER_MS]
+    assert result_of(BargeInStopSpeech, run.history()).values_ns == [1_000 * NS_PER_MS]
 
 
 def test_audio_of_another_turn_does_not_count(run: Run) -> None:
     run.act(5.0, Act.BARGE_IN_SPEECH)
     run.server_says(5.5, "response.done", "cancelled")
     run.audio(6.0, turn=1, response_id="r1")
-    assert measure_speech(run.history()).values_ns == [500 * NS_PER_MS]
+    assert result_of(BargeInStopSpeech, run.history()).values_ns == [500 * NS_PER_MS]
 
 
 def test_speech_and_cancel_are_told_apart(run: Run) -> None:
@@ -46,8 +47,8 @@ def test_speech_and_cancel_are_told_apart(run: Run) -> None:
     run.act(7.0, Act.BARGE_IN_CANCEL, turn=1)
     run.server_says(7.1, "response.done", "cancelled", turn=1)
     history = run.history()
-    assert measure_speech(history).values_ns == [500 * NS_PER_MS]
-    assert measure_cancel(history).values_ns == [100 * NS_PER_MS]
+    assert result_of(BargeInStopSpeech, history).values_ns == [500 * NS_PER_MS]
+    assert result_of(BargeInStopCancel, history).values_ns == [100 * NS_PER_MS]
 
 
 def test_a_reply_that_was_not_cut_is_counted_by_reason(run: Run) -> None:
@@ -55,6 +56,6 @@ def test_a_reply_that_was_not_cut_is_counted_by_reason(run: Run) -> None:
     run.server_says(5.5, "response.done", "completed", turn=0)
     run.server_says(6.0, "response.done", "cancelled", turn=1)
     run.act(7.0, Act.BARGE_IN_CANCEL, turn=1)
-    measured = measure_cancel(run.history())
+    measured = result_of(BargeInStopCancel, run.history())
     assert measured.values_ns == []
     assert measured.unavailable == {"reply had ended by itself": 1, "no terminal event": 1}

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from rig.clock import NS_PER_MS
-from rig.events.types import Connect, ConnectFailed, ConnectStarted, SessionReady
-from rig.measure.connect import measure
+from rig.events import types as ev
+from rig.events.types import ConnectFailed, ConnectStarted, SessionReady
+from rig.fold import result_of
+from rig.measure.connect import Connect
 from tests.builders import Run, ns
 
 
@@ -14,15 +16,15 @@ def test_every_connection_with_a_session_has_a_value(tmp_path: Path) -> None:
     run.connect(2.0, connection=0, ready_s=2.25)
     run.connect(9.0, connection=1, ready_s=9.1, resumed=True)
     # 2.25 - 2.0 and 9.1 - 9.0 seconds.
-    assert measure(run.history()).values_ns == [250 * NS_PER_MS, 100 * NS_PER_MS]
+    assert result_of(Connect, run.history()).values_ns == [250 * NS_PER_MS, 100 * NS_PER_MS]
 
 
 def test_it_counts_from_the_planned_start_not_from_a_late_one(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call()
-    run.call(2.4, ConnectStarted, why=Connect.FIRST, attempt=1, planned_ns=ns(2.0))
+    run.call(2.4, ConnectStarted, why=ev.Connect.FIRST, attempt=1, planned_ns=ns(2.0))
     run.call(2.5, SessionReady, session_id="s", resumed=False, generation=1, voice=1)
-    assert measure(run.history()).values_ns == [500 * NS_PER_MS]
+    assert result_of(Connect, run.history()).values_ns == [500 * NS_PER_MS]
 
 
 def test_connections_without_a_session_are_counted_by_reason(tmp_path: Path) -> None:
@@ -34,7 +36,7 @@ def test_connections_without_a_session_are_counted_by_reason(tmp_path: Path) -> 
     run.close(2.2, connection=0)
     run.call(3.1, ConnectFailed, connection=1, reason="refused")
     run.close(4.1, connection=2)
-    measured = measure(run.history())
+    measured = result_of(Connect, run.history())
     assert measured.values_ns == []
     assert measured.unavailable == {
         "refused": 1,

@@ -6,7 +6,8 @@ import pytest
 
 from rig.clock import NS_PER_MS
 from rig.events.types import Act, Outcome
-from rig.measure.first_audio import measure
+from rig.fold import result_of
+from rig.measure.first_audio import FirstAudio
 from tests.builders import Run
 
 
@@ -24,14 +25,14 @@ def test_each_answered_turn_has_a_value_from_the_planned_end_of_speech(run: Run)
     run.spoke(8.0, 9.0, turn=1)
     run.audio(9.75, turn=1, response_id="r1")
     # 5.5 - 4.0 (not 4.25) and 9.75 - 9.0 seconds; the second delta of turn 0 does not count.
-    assert measure(run.history()).values_ns == [1_500 * NS_PER_MS, 750 * NS_PER_MS]
+    assert result_of(FirstAudio, run.history()).values_ns == [1_500 * NS_PER_MS, 750 * NS_PER_MS]
 
 
 def test_a_delta_without_samples_is_no_audio(run: Run) -> None:
     run.spoke(3.0, 4.0)
     run.audio(4.5, samples=0)
     run.audio(5.0)
-    assert measure(run.history()).values_ns == [1_000 * NS_PER_MS]
+    assert result_of(FirstAudio, run.history()).values_ns == [1_000 * NS_PER_MS]
 
 
 def test_turns_without_an_answer_are_counted_by_their_outcome(run: Run) -> None:
@@ -39,14 +40,14 @@ def test_turns_without_an_answer_are_counted_by_their_outcome(run: Run) -> None:
         run.spoke(3.0 + turn, 3.5 + turn, turn=turn)
         run.turn_ended(3.75 + turn, outcome, turn=turn)
     run.spoke(9.0, 9.5, turn=3)
-    measured = measure(run.history())
+    measured = result_of(FirstAudio, run.history())
     assert measured.values_ns == []
     assert measured.unavailable == {"turn no_reply": 2, "turn abandoned": 1, "turn not ended": 1}
 
 
 def test_speech_that_was_broken_off_is_not_counted_at_all(run: Run) -> None:
     run.act(3.5, Act.HANG_UP_RST)
-    measured = measure(run.history())
+    measured = result_of(FirstAudio, run.history())
     assert (measured.values_ns, measured.unavailable) == ([], {})
 
 
@@ -54,7 +55,7 @@ def test_an_answer_before_the_end_of_speech_is_no_negative_latency(run: Run) -> 
     run.audio(3.5)
     run.spoke(3.0, 4.0)
     run.audio(4.5)
-    measured = measure(run.history())
+    measured = result_of(FirstAudio, run.history())
     assert measured.values_ns == []
     assert measured.unavailable == {"answered while the caller still spoke": 1}
 
@@ -62,4 +63,4 @@ def test_an_answer_before_the_end_of_speech_is_no_negative_latency(run: Run) -> 
 def test_audio_of_another_connection_is_no_answer(run: Run) -> None:
     run.spoke(3.0, 4.0)
     run.audio(5.0, connection=1)
-    assert measure(run.history()).values_ns == []
+    assert result_of(FirstAudio, run.history()).values_ns == []

@@ -1,0 +1,71 @@
+"""Totals: what happened how often. No figure, but what every report and requirement counts."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rig.events.types import Act, ActTaken, AudioReceived, CallEnded, Outcome, Refused, SessionReady, TurnEnded
+from rig.fold import Fold
+from rig.history import Call, History
+from rig.measure.barge_in_stop import BargeInStopCancel, BargeInStopSpeech
+from rig.measure.reconnect import ReconnectNew, ReconnectResumed
+
+BARGE_INS = (Act.BARGE_IN_SPEECH, Act.BARGE_IN_CANCEL)
+
+
+@dataclass
+class Totals:
+    """Counts over a whole run.
+
+    `sessions` were opened (a resumed one was counted when it was opened), `resumed` taken up again. `cut_replies` were
+    cut by a barge-in: the server ended them after the act and they had not ended by themselves. `returns` after a
+    hang-up got first audio. `samples` of audio at 24 kHz were received.
+    """
+
+    callers: set[int] = field(default_factory=set)
+    behaviours: Counter[str] = field(default_factory=Counter)
+    calls: Counter[Outcome] = field(default_factory=Counter)
+    turns: Counter[Outcome] = field(default_factory=Counter)
+    acts: Counter[Act] = field(default_factory=Counter)
+    sessions: int = 0
+    resumed: int = 0
+    refused: int = 0
+    cut_replies: int = 0
+    returns: int = 0
+    samples: int = 0
+
+    @property
+    def barge_ins(self) -> int:
+        """Barge-ins that were tried."""
+        return sum(self.acts[act] for act in BARGE_INS)
+
+
+class TotalsFold(Fold[Totals]):
+    """Counts."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._totals = Totals()
+        self._stops = (BargeInStopSpeech(history), BargeInStopCancel(history))
+        self._returns = (ReconnectNew(history), ReconnectResumed(history))
+
+    def see(self, call: Call) -> None:
+        """Count what the call did."""
+        totals = self._totals
+        totals.callers.add(call.start.caller)
+        totals.behaviours[call.start.behaviour] += 1
+        totals.calls.update(event.outcome for event in call.of(CallEnded))
+        totals.turns.update(event.outcome for event in call.of(TurnEnded))
+        totals.acts.update(event.act for event in call.of(ActTaken))
+        ready = call.of(SessionReady)
+        totals.resumed += sum(event.resumed for event in ready)
+        totals.sessions += sum(not event.resumed for event in ready)
+        totals.refused += len(call.of(Refused))
+        totals.samples += sum(chunk.samples for chunk in call.of(AudioReceived))
+        for fold in (*self._stops, *self._returns):
+            fold.see(call)
+
+    def result(self) -> Totals:
+        """All counts."""
+        self._totals.cut_replies = sum(len(fold.result().values_ns) for fold in self._stops)
+        self._totals.returns = sum(len(fold.result().values_ns) for fold in self._returns)
+        return self._totals
