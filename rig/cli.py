@@ -92,7 +92,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from rig.plan import make_plan
 
     config, _, pipeline_file = load_both(arguments.run_file)
-    plan = make_plan(config)
+    plan = make_plan(config, arguments.run_file)
     print(f"{arguments.run_file} and {pipeline_file} are fine")
     print(f"plan: {len(plan.calls)} calls at most for {plan.callers} callers, sha256 {plan.sha256()}")
     return 0

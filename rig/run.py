@@ -56,7 +56,7 @@ def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
     config, pipeline, pipeline_file = load_both(run_file)
     if isinstance(pipeline, PipelineConfig):
         preflight.check(pipeline, machine.probe())
-    plan = make_plan(config)
+    plan = make_plan(config, run_file)
     folder = _make_folder(results, run_file, pipeline_file, plan)
     say(f"results in {folder}")
     asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
@@ -187,7 +187,7 @@ class _Run:
 
     async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
         """Load, drain and the watch after it, until an end."""
-        callers = Callers(self._config, self._folder, url, model)
+        callers = Callers(self._config, self._folder, url, model, open_loop=self._plan.is_open)
         self._enter(Phase.LOAD)
         try:
             await callers.start()
@@ -209,7 +209,7 @@ class _Run:
             await asyncio.wait({done}, timeout=self._config.load.duration_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
-                await asyncio.wait({done}, timeout=callers.longest_call_s() + LAST_LOOK_S * 5)
+                await asyncio.wait({done}, timeout=callers.backlog_s() + callers.longest_call_s() + LAST_LOOK_S * 5)
             if not done.done():
                 raise _CallersLostError("the callers did not stop in time")
             if done.result() != 0:
