@@ -104,6 +104,14 @@ def _open_calls(config: RunConfig, arrivals: AtRate) -> Iterator[CallScript]:
         yield _drawn(config, draw, ids.open_call_id(index), OPEN_SLOT, index, start_us)
 
 
+def replayed_sha256(config: RunConfig, run_file: Path) -> str | None:
+    """Hash of the plan file that a run replays, None when it replays none."""
+    replay = config.load.arrivals
+    if not isinstance(replay, Replay):
+        return None
+    return hashlib.sha256((run_file.parent / replay.plan).read_bytes()).hexdigest()
+
+
 def _replayed(config: RunConfig, replay: Replay, folder: Path) -> Plan:
     path = folder / replay.plan
     plan = read(path)

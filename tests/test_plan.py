@@ -14,7 +14,7 @@ from rig import speech
 from rig.config.run import RunConfig
 from rig.errors import RigError, UsageError
 from rig.ids import call_id
-from rig.plan import MIN_REPLY_MS, Plan, make_plan, read
+from rig.plan import MIN_REPLY_MS, Plan, make_plan, read, replayed_sha256
 from rig.scripts import Behaviour, CallScript, HangUpHow, HangUpWhen, InterruptBy, Return, TurnScript
 from tests.builders import RUN_YAML, edited, run_config
 
@@ -168,6 +168,7 @@ def test_a_replay_is_the_same_plan(tmp_path: Path) -> None:
     plan = make_plan(run_config(tmp_path, POISSON))
     config = replaying(tmp_path, plan, f", sha256: {hashlib.sha256(plan.encode()).hexdigest()}")
     assert make_plan(config, tmp_path / "run.yaml").encode() == plan.encode()
+    assert replayed_sha256(config, tmp_path / "run.yaml") == plan.sha256()
 
 
 def test_an_open_plan_can_be_replayed_with_other_slots(tmp_path: Path) -> None:

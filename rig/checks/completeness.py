@@ -3,6 +3,7 @@
 from rig.events.types import Act, ActTaken, EndReason, SessionReady
 from rig.history import History
 from rig.measure.barge_in_stop import measure_cancel, measure_speech
+from rig.measure.load import NAMED, never_started
 from rig.measure.reconnect import measure_new_session, measure_resumed
 from rig.verdict import CheckResult, Finding, Verdict
 
@@ -47,6 +48,10 @@ def _run_end(history: History) -> list[Finding]:
 
 
 def _callers(history: History) -> list[Finding]:
+    if history.plan.is_open:
+        lost = never_started([call.start for call in history.calls.values()], history.plan)
+        text = f"{len(lost)} of {len(history.plan.calls)} planned calls never began: {', '.join(lost[:NAMED])}"
+        return [Finding(text)] if lost else []
     ran = {call.start.caller for call in history.calls.values()}
     missing = sorted(set(range(history.plan.callers)) - ran)
     return [Finding(f"callers {missing} of {history.plan.callers} made no call")] if missing else []

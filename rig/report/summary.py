@@ -6,10 +6,11 @@ from typing import Any
 from rig.checks.completeness import cut_replies, returns, sessions
 from rig.clock import to_s, utc_label
 from rig.config.pipeline import PipelineConfig
-from rig.events.types import AudioReceived, CallEnded, MemorySampled, Outcome, PipelineReady, Refused
+from rig.events.types import AudioReceived, CallEnded, CallStarted, MemorySampled, Outcome, PipelineReady, Refused
 from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Figure
+from rig.measure.load import load_summary
 from rig.report.judgement import Judgement
 
 FAILED = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END, Outcome.REFUSED})
@@ -29,6 +30,9 @@ def summarise(judgement: Judgement) -> dict[str, Any]:
         "num_prompts": len(history.calls),
         "max_concurrency": history.config.load.callers,
         "duration": duration_s,
+        "request_rate": getattr(history.config.load.arrivals, "rate", None),
+        "burstiness": getattr(history.config.load.arrivals, "burstiness", None),
+        "load_summary": load_summary(history.of(CallStarted), history.plan, history.config.load.duration_s),
         "completed": sum(event.outcome is Outcome.DONE for event in ended),
         "failed": sum(event.outcome in FAILED for event in ended),
         "total_audio_duration_s": sum(chunk.samples for chunk in history.of(AudioReceived)) / OUTPUT_RATE_HZ,
