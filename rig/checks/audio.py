@@ -1,13 +1,14 @@
 """Audio: each reply is in its own caller's voice, and no token of it is missing, doubled or out of order.
 
-Needs the marks that the tiny checkpoint's vocoder puts into its sound; with a released vocoder this check is not
-applicable and says so. Cannot see: whether the sound is speech.
+Needs the marks that the tiny checkpoint's vocoder and the golden server put into their sound; with a released vocoder
+this check is not applicable and says so. Cannot see: whether the sound is speech.
 """
 
 from collections.abc import Iterable
 
 from rig.clock import to_s
-from rig.config.pipeline import PipelineConfig, TinyModel
+from rig.config.load import AnyPipeline
+from rig.config.pipeline import GoldenPipeline, PipelineConfig, TinyModel
 from rig.events.types import AudioReceived, SessionReady
 from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Verdict, in_time
@@ -18,8 +19,7 @@ INDEX_PERIOD = 1 << 16
 
 def check(history: History) -> CheckResult:
     """Fail for a foreign voice or a broken order."""
-    pipeline = history.pipeline
-    if not (isinstance(pipeline, PipelineConfig) and isinstance(pipeline.model, TinyModel)):
+    if not _marked(history.pipeline):
         return CheckResult("audio", Verdict.PASS, "not applicable: this checkpoint does not mark its audio")
     chunks = history.of(AudioReceived)
     frames = sum(run.count for chunk in chunks for run in chunk.marks)
@@ -29,6 +29,12 @@ def check(history: History) -> CheckResult:
     if findings:
         return CheckResult("audio", Verdict.FAIL, f"{len(findings)} faults in {len(chunks)} chunks", findings)
     return CheckResult("audio", Verdict.PASS, f"{frames} token frames in {len(chunks)} chunks: own voice, in order")
+
+
+def _marked(pipeline: AnyPipeline) -> bool:
+    if isinstance(pipeline, PipelineConfig):
+        return isinstance(pipeline.model, TinyModel)
+    return isinstance(pipeline, GoldenPipeline)
 
 
 def _of_call(history: History, call: Call) -> Iterable[Finding]:

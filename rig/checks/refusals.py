@@ -6,7 +6,7 @@ Cannot see: slots held by callers of another client.
 """
 
 from rig.clock import NS_PER_S, from_s, to_s
-from rig.config.pipeline import PipelineConfig
+from rig.config.pipeline import Duplex, ExternalServer
 from rig.events.types import ConnectionClosed, ConnectStarted, Refused, SessionReady
 from rig.history import History
 from rig.verdict import CheckResult, Finding, Verdict
@@ -23,10 +23,10 @@ def check(history: History) -> CheckResult:
     refusals = history.of(Refused)
     if not refusals:
         return CheckResult("refusals", Verdict.PASS, "no session was refused")
-    if not isinstance(history.pipeline, PipelineConfig):
+    if isinstance(history.pipeline, ExternalServer):
         return CheckResult("refusals", Verdict.UNKNOWN, f"{len(refusals)} refusals by a server of unknown limits")
     limit = history.pipeline.duplex_session.max_sessions
-    spans = _slot_spans(history, history.pipeline)
+    spans = _slot_spans(history, history.pipeline.duplex_session)
     findings: list[Finding] = []
     resyncs = sum(refused.code == RESYNC_CODE for refused in refusals)
     for refused in refusals:
@@ -44,9 +44,8 @@ def check(history: History) -> CheckResult:
     return CheckResult("refusals", Verdict.PASS, summary)
 
 
-def _slot_spans(history: History, pipeline: PipelineConfig) -> list[tuple[int, int]]:
+def _slot_spans(history: History, duplex: Duplex) -> list[tuple[int, int]]:
     """For each connection that was not refused: from when to when it can hold a slot."""
-    duplex = pipeline.duplex_session
     hold_ns = from_s(duplex.disconnect_grace_s + duplex.reaper_interval_s) + MARGIN_NS
     last_ns = history.events[-1].t_ns
     spans: list[tuple[int, int]] = []
