@@ -36,7 +36,7 @@ def refused(run: Run, at_s: float, call: str = THIRD, connection: int = 0, code:
 
 def test_a_run_without_refusals_passes(run: Run) -> None:
     result = result_of(Refusals, run.history())
-    assert (result.verdict, result.summary) == (Verdict.PASS, "no session was refused")
+    assert (result.verdict, result.summary) == (Verdict.PASS, "no new session was refused")
 
 
 def test_a_refusal_while_all_slots_are_held_is_right(run: Run) -> None:
@@ -110,13 +110,15 @@ def test_a_new_session_after_the_drop_is_a_second_slot(run: Run) -> None:
     assert result_of(Refusals, run.history()).verdict is Verdict.PASS
 
 
-def test_a_resume_that_has_to_begin_anew_is_counted_apart(run: Run) -> None:
+@pytest.mark.parametrize("code", ["resync_required", "session_resume_expired", "resource_exhausted"])
+def test_a_refused_resume_is_judged_by_another_check(run: Run, code: str) -> None:
     run.close(10.0, FIRST)
     run.close(10.0, SECOND)
-    refused(run, 80.0, FIRST, connection=1, code="resync_required")
+    run.connect(79.5, FIRST, connection=1, why=Connect.RESUME)
+    run.refuse(80.0, FIRST, connection=1, code=code)
     result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.PASS
-    assert result.summary == "0 refusals, all while every slot could be held; 1 resumes had to begin anew"
+    assert result.summary == "no new session was refused; 1 refused resumes are judged by `resume`"
 
 
 def test_refusals_of_a_server_whose_limits_are_not_known_are_unknown(tmp_path: Path) -> None:
