@@ -33,6 +33,7 @@ class Live:
         self.on_lost: Callable[[Live, ServerConnection], None] = lambda *_: None
         self.gone = asyncio.Event()
         self._faults = faults
+        session.repeats = lambda: any(fault.repeats_turn(session) for fault in faults)
         self._log = log
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -88,9 +89,11 @@ class Live:
                 self._number(changed)
         self._set_timer()
 
-    def end(self) -> None:
-        """The session is over; what it still has to say goes out, then `gone` is set."""
+    def end(self, more: Sequence[Outgoing] = ()) -> None:
+        """The session is over; what it still has to say, and `more`, goes out, then `gone` is set."""
         self._cancel_timer()
+        for event in more:
+            self._number(event)
         self._enqueue(None, b"")
 
     def abandon(self) -> None:

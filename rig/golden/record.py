@@ -72,13 +72,16 @@ class SpeechEnded(Line, frozen=True, tag="speech_ended"):
 
 
 class ChunkSent(Line, frozen=True, tag="chunk_sent"):
-    """One chunk of a reply; `first_token` and `tokens` say which sound. Index 0 is the first audio."""
+    """One chunk of a reply; `first_token` and `tokens` say which sound. Index 0 is the first audio.
+
+    `planned_ns` is None for sound that no reply has planned: a fault made it.
+    """
 
     session: str
     response: str
     turn: int
     index: int
-    planned_ns: int
+    planned_ns: int | None
     sent: bool
     voice: int
     stream: int

@@ -31,6 +31,7 @@ class Session:
         self.speech_ended_ms: int | None = None
         self._settings = settings
         self._next_stream = next_stream
+        self.repeats: Callable[[], bool] = lambda: False
         self._detector = Detector(settings.speech_ms, settings.silence_ms)
         self._uncommitted = False
         self._out: list[Outgoing] = []
@@ -84,24 +85,27 @@ class Session:
         self.active = None
         self._say({"type": kind, "session_id": self.id, "reason": reason})
 
-    def answer(self, now_ns: int, plan_number: int | None = None) -> Reply:
-        """Begin a reply; `plan_number` says again what an earlier reply said (a fault)."""
+    def answer(self, now_ns: int) -> None:
+        """Begin a reply. Where `repeats` says so (a fault), it is the previous one once more under a new id."""
         number = len(self.replies) + 1
         settings = self._settings
+        previous = next(reversed(self.replies.values()), None)
+        repeats = self.repeats()
         plan = make_plan(
             settings.seed,
             self.voice,
-            number if plan_number is None else plan_number,
+            number,
             self._next_stream(),
             reply_s=settings.reply_s,
             spread=settings.reply_spread,
             chunk_ms=settings.chunk_ms,
         )
+        if repeats and previous is not None:
+            plan = previous.plan
         reply = Reply(f"resp_{self.id}_{number}", plan, settings, now_ns, self.turns)
         self.replies[reply.id] = reply
         self.active = reply
         self._out += [Outgoing(fields, reply) for fields in wire.reply_created(reply)]
-        return reply
 
     # ---- the caller's sound
 
