@@ -33,9 +33,12 @@ class Reply:
 
     def stop(self, now_ns: int, reason: str, delay_ms: int) -> None:
         """Cancel it: the terminal event comes after `delay_ms`; chunks due until then still go out."""
+        due_ns = now_ns + delay_ms * NS_PER_MS
         if self._stop is None:
             self.stop_asked_ns = now_ns
-            self._stop = (now_ns + delay_ms * NS_PER_MS, reason)
+            self._stop = (due_ns, reason)
+        elif due_ns < self._stop[0]:
+            self._stop = (due_ns, self._stop[1])
 
     def prepare(self) -> None:
         """Encode the next chunk now, so that it can leave on time."""
