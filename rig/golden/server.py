@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
@@ -54,6 +55,7 @@ class GoldenServer:
         self._streams = itertools.count()
         self._listening_ns = monotonic_ns()
         self._connections = 0
+        self._closing: set[asyncio.Future[None]] = set()
         self._idle_timers: list[asyncio.TimerHandle] = []
 
     async def serve(self, host: str, port: int, stop: asyncio.Event) -> None:
@@ -116,7 +118,9 @@ class GoldenServer:
         if connection is not None and code is None:
             connection.transport.abort()
         elif connection is not None:
-            self._closing = asyncio.ensure_future(connection.close(code or 1011, "keepalive ping timeout"))
+            closing = asyncio.ensure_future(connection.close(code or 1011, "keepalive ping timeout"))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     def lose_slot(self, session_id: str) -> None:
         """Never give a slot back."""
@@ -155,6 +159,10 @@ class GoldenServer:
                 await self._read(connection, live)
         except ConnectionClosed:
             pass
+        except Exception:
+            # The logger of `websockets` is off, because it takes each early hang-up for an error; this one is ours.
+            traceback.print_exc()
+            raise
         finally:
             if live is not None:
                 self._lost(live, connection)

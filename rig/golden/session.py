@@ -120,12 +120,21 @@ class Session:
         if edge.started:
             fields: Fields = {"audio_start_ms": edge.audio_ms, "item_id": item_id}
             self._say({"type": "input_audio_buffer.speech_started", **fields})
-            if self.active is not None:
-                self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
+            self._interrupt(now_ns)
             return
         self.speech_ended_ms = edge.audio_ms
         self._say({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": edge.audio_ms, "item_id": item_id})
         self._turn(item_id, now_ns, respond=True)
+
+    def _interrupt(self, now_ns: int) -> None:
+        """The caller speaks: a reply that is being made is stopped, one that is only being played is cleared."""
+        if self.active is not None:
+            self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
+            return
+        last = next(reversed(self.replies.values()), None)
+        if last is not None and last.stop_asked_ns is None and last.unplayed:
+            last.stop_asked_ns = now_ns
+            self._say({"type": "output_audio_buffer.cleared", "response_id": last.id})
 
     def _turn(self, item_id: str, now_ns: int, *, respond: bool) -> None:
         """What was heard is a turn of the caller now."""
@@ -201,7 +210,10 @@ class Session:
         elif response_id is None or response_id not in self.replies:
             text = f"No assistant response item is registered for {response_id}."
             self._error("playback_item_not_found", text)
+        elif self.replies[response_id].played_ms is None and self.turns > self.replies[response_id].turn:
+            self._error("playback_ack_too_late", "playback.ack arrived after a later user input was committed.")
         else:
+            self.replies[response_id].played_ms = command.committed_ms
             event: Fields = {
                 "type": "playback.acknowledged",
                 "session_id": self.id,

@@ -3,12 +3,15 @@
 import pytest
 
 from rig.golden.replay import Replay, ReplayGapError, ReplayOverflowError
+from rig.golden.wire import Outgoing
+
+EVENT = Outgoing({"type": "session.updated"})
 
 
 def kept(count: int) -> Replay:
     """`count` events of ten bytes, one a nanosecond from 1 on; they live for 100."""
     replay = Replay(ttl_ns=100, max_bytes=50)
-    assert [replay.keep(b"0123456789", now_ns) for now_ns in range(1, count + 1)] == list(range(1, count + 1))
+    assert [replay.keep(b"0123456789", now_ns, EVENT) for now_ns in range(1, count + 1)] == list(range(1, count + 1))
     return replay
 
 
@@ -49,10 +52,10 @@ def test_what_is_too_old_is_gone() -> None:
 def test_too_many_bytes_end_all_replay() -> None:
     replay = kept(5)
     with pytest.raises(ReplayOverflowError):
-        replay.keep(b"x", 6)
+        replay.keep(b"x", 6, EVENT)
     replay.acknowledge(5)
     with pytest.raises(ReplayOverflowError):
-        replay.keep(b"x", 7)
+        replay.keep(b"x", 7, EVENT)
     with pytest.raises(ReplayGapError):
         seqs(replay, 5)
 
@@ -60,4 +63,4 @@ def test_too_many_bytes_end_all_replay() -> None:
 def test_acknowledged_bytes_are_free_again() -> None:
     replay = kept(5)
     replay.acknowledge(1)
-    assert replay.keep(b"0123456789", 6) == 6
+    assert replay.keep(b"0123456789", 6, EVENT) == 6

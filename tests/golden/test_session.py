@@ -116,6 +116,43 @@ def test_clearing_the_output_ends_the_reply_at_once(session: Session) -> None:
     assert session.active is None
 
 
+def reply_to_its_end(session: Session) -> str:
+    """One turn, answered to the end; the id of the reply."""
+    hear(session, 3, 5)
+    assert session.active is not None
+    response_id = session.active.id
+    session.tick(10**12)
+    session.take()
+    return response_id
+
+
+def test_speech_over_a_reply_that_is_only_being_played_clears_it_once(session: Session) -> None:
+    response_id = reply_to_its_end(session)
+    session.obey(commands.PlaybackAck(300, 300, response_id, None), 0)
+    session.take()
+    out = hear(session, 2, 0)
+    assert out == ["input_audio_buffer.speech_started", "output_audio_buffer.cleared"]
+
+
+def test_speech_after_a_reply_was_played_clears_nothing(session: Session) -> None:
+    response_id = reply_to_its_end(session)
+    session.obey(commands.PlaybackAck(1_000, 1_000, response_id, None), 0)
+    session.take()
+    assert hear(session, 2, 0) == ["input_audio_buffer.speech_started"]
+
+
+def test_the_first_word_of_playback_must_come_before_the_next_turn(session: Session) -> None:
+    first = reply_to_its_end(session)
+    second = reply_to_its_end(session)
+    session.obey(commands.PlaybackAck(10, 10, second, None), 0)
+    assert codes(session) == []
+    session.obey(commands.PlaybackAck(10, 10, first, None), 0)
+    assert codes(session) == ["playback_ack_too_late"]
+    reply_to_its_end(session)
+    session.obey(commands.PlaybackAck(20, 20, second, None), 0)
+    assert codes(session) == []
+
+
 def test_an_end_drops_the_reply_without_a_word(session: Session) -> None:
     hear(session, 3, 5)
     session.end("session.expired", "idle_ttl_expired")
