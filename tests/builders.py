@@ -74,6 +74,13 @@ stages:
   code2wav: *stage
 """
 
+GOLDEN_YAML = """\
+question: What does a server do whose every sound and time are known?
+hardware_label: test
+duplex_session: {max_sessions: 2, disconnect_grace_s: 30, reaper_interval_s: 5}
+golden: {seed: 7}
+"""
+
 EXTERNAL_YAML = """\
 question: What does a server that somebody else runs do?
 hardware_label: test

@@ -21,7 +21,7 @@ class Admission:
     @property
     def held(self) -> int:
         """Slots that cannot be given away."""
-        return len(self._active_ns) + len(self._lost)
+        return len(self._active_ns.keys() | self._lost)
 
     @property
     def full(self) -> bool:
@@ -48,14 +48,14 @@ class Admission:
         self._detached_ns.pop(session_id, None)
         self.touch(session_id, now_ns)
 
-    def release(self, session_id: str) -> None:
-        """Its slot is free."""
+    def release(self, session_id: str) -> bool:
+        """The session is over; False when its slot is none the freer for it, because it was lost."""
         self._active_ns.pop(session_id, None)
         self._detached_ns.pop(session_id, None)
+        return session_id not in self._lost
 
     def lose(self, session_id: str) -> None:
-        """Its slot is never free again (a fault)."""
-        self.release(session_id)
+        """Its slot is never free again, also when the session is over (a fault)."""
         self._lost.add(session_id)
 
     def expired(self, now_ns: int) -> list[tuple[str, str]]:

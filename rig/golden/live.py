@@ -2,8 +2,10 @@
 
 import asyncio
 import secrets
+import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
@@ -18,7 +20,14 @@ from rig.golden.replay import Kept, Replay, ReplayOverflowError
 from rig.golden.session import Session
 from rig.golden.wire import Outgoing
 
-ENDED = "ended"
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Bytes that wait for the socket, and which event they are; without bytes the session is over."""
+
+    data: bytes
+    event: Outgoing | None = None
+    replayed: bool = False
 
 
 class Live:
@@ -33,20 +42,22 @@ class Live:
         self.on_lost: Callable[[Live, ServerConnection], None] = lambda *_: None
         self.gone = asyncio.Event()
         self._faults = faults
+        session.repeats = lambda: any(fault.repeats_turn(session) for fault in faults)
         self._log = log
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._queue: deque[tuple[Outgoing | None, bytes]] = deque()
+        self._queue: deque[Waiting] = deque()
         self._wake = asyncio.Event()
         self._resync = False
         self._last_audio_ns: dict[str, int] = {}
         self._pump = asyncio.create_task(self._send_all())
+        self._pump.add_done_callback(_complain)
 
     def start(self, connection: ServerConnection) -> None:
         """Serve the first connection: session.created goes out unnumbered."""
         self.connection = connection
         fields = wire.created(self.session.public, self.session.id, self.generation, self.token)
-        self._enqueue(None, wire.encode(fields))
+        self._enqueue(Waiting(wire.encode(fields)))
         self.session.opened()
         self.flush()
 
@@ -59,11 +70,12 @@ class Live:
         for fault in self._faults:
             generation = fault.generation(self.session, generation)
         # What waits for the old connection is part of what is replayed.
-        self._queue.clear()
+        while self._queue:
+            self._sent(self._queue.popleft(), monotonic_ns(), sent=False)
         fields = wire.resumed(self.session.public, self.session.id, generation, self.token)
-        self._enqueue(None, wire.encode(fields))
+        self._enqueue(Waiting(wire.encode(fields)))
         for kept in missed:
-            self._enqueue(None, kept.data)
+            self._enqueue(Waiting(kept.data, kept.event, replayed=True))
         for fault in self._faults:
             self.replay.next_seq = fault.resumed_seq(self.session, self.replay.next_seq)
         self._log.write(
@@ -88,10 +100,12 @@ class Live:
                 self._number(changed)
         self._set_timer()
 
-    def end(self) -> None:
-        """The session is over; what it still has to say goes out, then `gone` is set."""
+    def end(self, more: Sequence[Outgoing] = ()) -> None:
+        """The session is over; what it still has to say, and `more`, goes out, then `gone` is set."""
         self._cancel_timer()
-        self._enqueue(None, b"")
+        for event in more:
+            self._number(event)
+        self._enqueue(Waiting(b""))
 
     def abandon(self) -> None:
         """Stop at once, as the server stops."""
@@ -112,7 +126,7 @@ class Live:
         data = wire.encode(fields)
         if not self._resync:
             try:
-                self.replay.keep(data, monotonic_ns())
+                self.replay.keep(data, monotonic_ns(), event)
             except ReplayOverflowError:
                 self._resync = True
                 lost: wire.Fields = {
@@ -120,13 +134,13 @@ class Live:
                     "session_id": self.session.id,
                     "reason": "journal_overflow",
                 }
-                self._enqueue(None, wire.encode(lost))
+                self._enqueue(Waiting(wire.encode(lost)))
         if self._resync:
             data = wire.encode(event.fields)
-        self._enqueue(event, data)
+        self._enqueue(Waiting(data, event))
 
-    def _enqueue(self, event: Outgoing | None, data: bytes) -> None:
-        self._queue.append((event, data))
+    def _enqueue(self, waiting: Waiting) -> None:
+        self._queue.append(waiting)
         self._wake.set()
 
     async def _send_all(self) -> None:
@@ -134,24 +148,27 @@ class Live:
             while not self._queue:
                 self._wake.clear()
                 await self._wake.wait()
-            event, data = self._queue.popleft()
-            if not data:
+            waiting = self._queue.popleft()
+            if not waiting.data:
                 break
             connection = self.connection
-            t_ns = monotonic_ns()
-            if event is not None:
-                self._sent(event, t_ns, sent=connection is not None)
-            if connection is None:
-                continue
-            try:
-                await connection.send(data, text=True)
-            except ConnectionClosed:
-                self.on_lost(self, connection)
-                continue
-            if event is not None and event.is_audio:
-                for fault in self._faults:
-                    fault.chunk_sent(self.session, event)
+            self._sent(waiting, monotonic_ns(), sent=connection is not None)
+            if connection is not None:
+                await self._send(connection, waiting)
+            if waiting.event is not None and waiting.event.reply is not None:
+                # After the chunk before it has left: encoding takes a millisecond that no sound should wait for.
+                waiting.event.reply.prepare()
         self.gone.set()
+
+    async def _send(self, connection: ServerConnection, waiting: Waiting) -> None:
+        try:
+            await connection.send(waiting.data, text=True)
+        except ConnectionClosed:
+            self.on_lost(self, connection)
+            return
+        if waiting.event is not None and waiting.event.is_audio:
+            for fault in self._faults:
+                fault.chunk_sent(self.session, waiting.event)
 
     def _note(self, event: Outgoing) -> None:
         """What was heard is recorded when it was noticed, what is said when it is sent."""
@@ -161,13 +178,12 @@ class Live:
         elif event.kind == "input_audio_buffer.speech_stopped":
             turn = self.session.turns
             self._log.write(record.SpeechEnded, session=self.session.id, turn=turn, audio_ms=fields["audio_end_ms"])
-        elif event.chunk is not None and event.reply is not None:
-            event.reply.prepare()
 
-    def _sent(self, event: Outgoing, t_ns: int, *, sent: bool) -> None:
-        reply, chunk = event.reply, event.chunk
-        if reply is None:
+    def _sent(self, waiting: Waiting, t_ns: int, *, sent: bool) -> None:
+        event = waiting.event
+        if event is None or event.reply is None:
             return
+        reply, chunk = event.reply, event.chunk
         if chunk is not None:
             self._last_audio_ns[reply.id] = t_ns
             self._log.write(
@@ -179,6 +195,7 @@ class Live:
                 index=event.index,
                 planned_ns=event.planned_ns,
                 sent=sent,
+                replayed=waiting.replayed,
                 voice=chunk.voice,
                 stream=chunk.stream,
                 first_token=chunk.first,
@@ -195,6 +212,7 @@ class Live:
                 response=reply.id,
                 planned_ns=event.planned_ns,
                 sent=sent,
+                replayed=waiting.replayed,
                 status=response["status"],
                 reason=response["status_details"]["reason"],
                 last_audio_ns=self._last_audio_ns.get(reply.id),
@@ -215,3 +233,9 @@ class Live:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _complain(pump: "asyncio.Task[None]") -> None:
+    """A pump that fails is a fault of this server itself: it must not pass in silence."""
+    if not pump.cancelled() and (error := pump.exception()) is not None:
+        traceback.print_exception(error)

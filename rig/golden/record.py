@@ -1,7 +1,8 @@
 """The golden server's own record: what it truly did and when, one JSON line an event, each written as it happens.
 
 Times are nanoseconds on the host's monotonic clock, as in the rig's journals. The stamp of something sent is taken
-right before the bytes are handed to the socket; `sent` is False for what was only kept for a resume.
+right before the bytes are handed to the socket. `sent` is False for what was only kept for a resume; when the resume
+comes, the same event stands here again, `replayed`.
 """
 
 import os
@@ -72,14 +73,18 @@ class SpeechEnded(Line, frozen=True, tag="speech_ended"):
 
 
 class ChunkSent(Line, frozen=True, tag="chunk_sent"):
-    """One chunk of a reply; `first_token` and `tokens` say which sound. Index 0 is the first audio."""
+    """One chunk of a reply; `first_token` and `tokens` say which sound. Index 0 is the first audio.
+
+    `planned_ns` is None for sound that no reply has planned: a fault made it.
+    """
 
     session: str
     response: str
     turn: int
     index: int
-    planned_ns: int
+    planned_ns: int | None
     sent: bool
+    replayed: bool
     voice: int
     stream: int
     first_token: int
@@ -102,6 +107,7 @@ class ReplyEnded(Line, frozen=True, tag="reply_ended"):
     response: str
     planned_ns: int
     sent: bool
+    replayed: bool
     status: str
     reason: str
     last_audio_ns: int | None

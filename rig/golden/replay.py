@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from rig.errors import RigError
+from rig.golden.wire import Outgoing
 
 
 class ReplayGapError(RigError):
@@ -21,6 +22,7 @@ class Kept:
     seq: int
     t_ns: int
     data: bytes
+    event: Outgoing
 
 
 class Replay:
@@ -40,14 +42,14 @@ class Replay:
         """The newest number given."""
         return self.next_seq - 1
 
-    def keep(self, data: bytes, now_ns: int) -> int:
-        """Keep an event that carries `next_seq`; returns that number. Raises ReplayOverflowError."""
+    def keep(self, data: bytes, now_ns: int, event: Outgoing) -> int:
+        """Keep an event, encoded with `next_seq`; returns that number. Raises ReplayOverflowError."""
         self._prune(now_ns)
         if self._overflowed or self._bytes + len(data) > self._max_bytes:
             self._overflowed = True
             raise ReplayOverflowError(f"{self._bytes + len(data)} bytes of events, {self._max_bytes} are kept")
         seq = self.next_seq
-        self._kept.append(Kept(seq, now_ns, data))
+        self._kept.append(Kept(seq, now_ns, data, event))
         self._bytes += len(data)
         self.next_seq += 1
         return seq

@@ -17,6 +17,7 @@ class Reply:
         self.sent_chunks = 0
         self.ended = False
         self.stop_asked_ns: int | None = None
+        self.played_ms: int | None = None
         self._settings = settings
         self._first_ns = asked_ns + settings.first_audio_ms * NS_PER_MS
         self._stop: tuple[int, str] | None = None
@@ -31,11 +32,24 @@ class Reply:
         chunk_ns = self._first_ns + self.sent_chunks * self._settings.pace_ms * NS_PER_MS
         return chunk_ns if self._stop is None else min(chunk_ns, self._stop[0])
 
+    @property
+    def unplayed(self) -> bool:
+        """Whether sound has been sent that the caller has not reported as played."""
+        return self.sent_chunks > 0 and self.sent_ms > (self.played_ms or 0)
+
+    @property
+    def sent_ms(self) -> int:
+        """Sound sent so far."""
+        return sum(self.plan.chunk(index).duration_ms for index in range(self.sent_chunks))
+
     def stop(self, now_ns: int, reason: str, delay_ms: int) -> None:
         """Cancel it: the terminal event comes after `delay_ms`; chunks due until then still go out."""
+        due_ns = now_ns + delay_ms * NS_PER_MS
         if self._stop is None:
             self.stop_asked_ns = now_ns
-            self._stop = (now_ns + delay_ms * NS_PER_MS, reason)
+            self._stop = (due_ns, reason)
+        elif due_ns < self._stop[0]:
+            self._stop = (due_ns, self._stop[1])
 
     def prepare(self) -> None:
         """Encode the next chunk now, so that it can leave on time."""

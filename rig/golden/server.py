@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
@@ -54,6 +55,8 @@ class GoldenServer:
         self._streams = itertools.count()
         self._listening_ns = monotonic_ns()
         self._connections = 0
+        self._closing: set[asyncio.Future[None]] = set()
+        self._idle_timers: list[asyncio.TimerHandle] = []
 
     async def serve(self, host: str, port: int, stop: asyncio.Event) -> None:
         """Listen until `stop` is set. Port 0 takes a free one, told by `port`."""
@@ -115,15 +118,17 @@ class GoldenServer:
         if connection is not None and code is None:
             connection.transport.abort()
         elif connection is not None:
-            self._closing = asyncio.ensure_future(connection.close(code or 1011, "keepalive ping timeout"))
+            closing = asyncio.ensure_future(connection.close(code or 1011, "keepalive ping timeout"))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     def lose_slot(self, session_id: str) -> None:
         """Never give a slot back."""
         self.admission.lose(session_id)
 
-    def later(self, delay_s: float, status: int) -> None:
-        """Exit after a while."""
-        asyncio.get_running_loop().call_later(delay_s, self.exit, status)
+    def when_idle_for(self, delay_s: float, action: Callable[[], None]) -> None:
+        """Do something when nobody has connected for a while."""
+        self._idle_timers.append(asyncio.get_running_loop().call_later(delay_s, action))
 
     # ---- HTTP
 
@@ -145,6 +150,8 @@ class GoldenServer:
     async def _talk(self, connection: ServerConnection) -> None:
         """Serve a connection from its first message to its end; it ends without a close frame unless one was sent."""
         self._connections += 1
+        while self._idle_timers:
+            self._idle_timers.pop().cancel()
         live: Live | None = None
         try:
             live = await self._greet(connection)
@@ -152,6 +159,10 @@ class GoldenServer:
                 await self._read(connection, live)
         except ConnectionClosed:
             pass
+        except Exception:
+            # The logger of `websockets` is off, because it takes each early hang-up for an error; this one is ours.
+            traceback.print_exc()
+            raise
         finally:
             if live is not None:
                 self._lost(live, connection)
@@ -199,8 +210,7 @@ class GoldenServer:
         return first
 
     async def _open(self, connection: ServerConnection, asked: dict[str, object]) -> Live | None:
-        refusing = any(fault.refuses() for fault in self.faults)
-        if self.admission.full or refusing:
+        if self.admission.full or any(fault.refuses() for fault in self.faults):
             limit = self.admission.limits.max_sessions
             await self._refuse(connection, "resource_exhausted", f"duplex_session_capacity_exhausted: limit={limit}")
             return None
@@ -311,11 +321,14 @@ class GoldenServer:
         """The caller or the reaper closed the session: free its slot, say the rest, close with 1000."""
         connection = live.connection
         self.live.pop(live.session.id, None)
-        if not any(fault.keeps_closed(live.session) for fault in self.faults):
-            self.admission.release(live.session.id)
+        asked = connection is not None
+        keeping = [fault for fault in self.faults if asked and fault.keeps_closed(live.session)]
+        if keeping:
+            self.admission.lose(live.session.id)
+        elif self.admission.release(live.session.id):
             self._log.write(record.SlotFreed, session=live.session.id, why=live.session.closed)
         live.flush()
-        live.end()
+        live.end([event for fault in keeping for event in fault.after_goodbye(live.session)])
         await live.gone.wait()
         if connection is not None:
             await connection.close(1000, live.session.closed or "session_closed")

@@ -31,6 +31,7 @@ class Session:
         self.speech_ended_ms: int | None = None
         self._settings = settings
         self._next_stream = next_stream
+        self.repeats: Callable[[], bool] = lambda: False
         self._detector = Detector(settings.speech_ms, settings.silence_ms)
         self._uncommitted = False
         self._out: list[Outgoing] = []
@@ -84,24 +85,27 @@ class Session:
         self.active = None
         self._say({"type": kind, "session_id": self.id, "reason": reason})
 
-    def answer(self, now_ns: int, plan_number: int | None = None) -> Reply:
-        """Begin a reply; `plan_number` says again what an earlier reply said (a fault)."""
+    def answer(self, now_ns: int) -> None:
+        """Begin a reply. Where `repeats` says so (a fault), it is the previous one once more under a new id."""
         number = len(self.replies) + 1
         settings = self._settings
+        previous = next(reversed(self.replies.values()), None)
+        repeats = self.repeats()
         plan = make_plan(
             settings.seed,
             self.voice,
-            number if plan_number is None else plan_number,
+            number,
             self._next_stream(),
             reply_s=settings.reply_s,
             spread=settings.reply_spread,
             chunk_ms=settings.chunk_ms,
         )
+        if repeats and previous is not None:
+            plan = previous.plan
         reply = Reply(f"resp_{self.id}_{number}", plan, settings, now_ns, self.turns)
         self.replies[reply.id] = reply
         self.active = reply
         self._out += [Outgoing(fields, reply) for fields in wire.reply_created(reply)]
-        return reply
 
     # ---- the caller's sound
 
@@ -116,12 +120,21 @@ class Session:
         if edge.started:
             fields: Fields = {"audio_start_ms": edge.audio_ms, "item_id": item_id}
             self._say({"type": "input_audio_buffer.speech_started", **fields})
-            if self.active is not None:
-                self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
+            self._interrupt(now_ns)
             return
         self.speech_ended_ms = edge.audio_ms
         self._say({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": edge.audio_ms, "item_id": item_id})
         self._turn(item_id, now_ns, respond=True)
+
+    def _interrupt(self, now_ns: int) -> None:
+        """The caller speaks: a reply that is being made is stopped, one that is only being played is cleared."""
+        if self.active is not None:
+            self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
+            return
+        last = next(reversed(self.replies.values()), None)
+        if last is not None and last.stop_asked_ns is None and last.unplayed:
+            last.stop_asked_ns = now_ns
+            self._say({"type": "output_audio_buffer.cleared", "response_id": last.id})
 
     def _turn(self, item_id: str, now_ns: int, *, respond: bool) -> None:
         """What was heard is a turn of the caller now."""
@@ -197,7 +210,10 @@ class Session:
         elif response_id is None or response_id not in self.replies:
             text = f"No assistant response item is registered for {response_id}."
             self._error("playback_item_not_found", text)
+        elif self.replies[response_id].played_ms is None and self.turns > self.replies[response_id].turn:
+            self._error("playback_ack_too_late", "playback.ack arrived after a later user input was committed.")
         else:
+            self.replies[response_id].played_ms = command.committed_ms
             event: Fields = {
                 "type": "playback.acknowledged",
                 "session_id": self.id,

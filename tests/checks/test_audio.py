@@ -8,7 +8,7 @@ from rig.checks.audio import Audio
 from rig.events.types import Connect, MarkRun
 from rig.fold import result_of
 from rig.verdict import Verdict
-from tests.builders import EXTERNAL_YAML, PIPELINE_YAML, Run, edited
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, PIPELINE_YAML, Run, edited
 
 OWN, FOREIGN = 11, 22
 
@@ -132,3 +132,11 @@ def test_a_checkpoint_without_marks_is_not_judged(tmp_path: Path, pipeline: str)
     result = result_of(Audio, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary.startswith("not applicable")
+
+
+def test_a_golden_server_marks_its_audio_too(tmp_path: Path) -> None:
+    run = Run(tmp_path / "golden", pipeline=GOLDEN_YAML)
+    run.start_call(2.0)
+    run.connect(2.0, ready_s=2.5, voice=OWN)
+    hear(run, 5.0, 0, 25, voice=FOREIGN)
+    assert result_of(Audio, run.history()).verdict is Verdict.FAIL

@@ -12,7 +12,7 @@ from rig.checks.refusals import Refusals
 from rig.events.types import Connect
 from rig.fold import result_of
 from rig.verdict import Verdict
-from tests.builders import EXTERNAL_YAML, Run
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, Run
 
 FIRST, SECOND, THIRD = "c000-0000", "c001-0000", "c002-0000"
 
@@ -126,3 +126,12 @@ def test_refusals_of_a_server_whose_limits_are_not_known_are_unknown(tmp_path: P
     run.start_call(1.0, THIRD)
     refused(run, 5.0)
     assert result_of(Refusals, run.history()).verdict is Verdict.UNKNOWN
+
+
+def test_the_limits_of_a_golden_server_are_known(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", pipeline=GOLDEN_YAML)
+    run.start_call(1.0, THIRD)
+    refused(run, 5.0)
+    result = result_of(Refusals, run.history())
+    assert result.verdict is Verdict.FAIL
+    assert result.findings[0].text.endswith("while at most 0 of 2 slots were held")

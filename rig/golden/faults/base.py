@@ -1,6 +1,7 @@
 """What a fault of the golden server is: when it fires, and where it can reach in."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -40,8 +41,8 @@ class Plant(Protocol):
     def lose_slot(self, session_id: str) -> None:
         """Never give the session's slot back."""
 
-    def later(self, delay_s: float, status: int) -> None:
-        """Exit with `status` after `delay_s`."""
+    def when_idle_for(self, delay_s: float, action: Callable[[], None]) -> None:
+        """Do `action` after `delay_s`, unless somebody connects before."""
 
 
 @dataclass
@@ -113,8 +114,12 @@ class Fault:
         """A caller closed its session: whether it lives on."""
         return False
 
-    def repeats_turn(self, session: Session, resumed: bool) -> bool:
-        """A reply begins; `resumed`: the first since a resume. Whether it says the previous one again."""
+    def after_goodbye(self, session: Session) -> list[Outgoing]:
+        """A session that lives on has been closed: what is sent after session.closed."""
+        return []
+
+    def repeats_turn(self, session: Session) -> bool:
+        """A reply begins: whether it says the previous one again."""
         return False
 
     def idle(self) -> None:
