@@ -7,11 +7,16 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from rig.config.pipeline import Duplex, Golden
 from rig.errors import RigError, UsageError
+from rig.pipeline.golden import flag as golden_flag
 from rig.verdict import USAGE_EXIT_CODE
 
+Settings = TypeVar("Settings", bound=BaseModel)
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -65,6 +70,15 @@ def build_parser() -> argparse.ArgumentParser:
     tiny.add_argument("--seed", type=int, default=0, help="seed of the weights")
     tiny.add_argument("--reply-s", type=float, default=3.0, help="mean length of a reply in seconds")
     tiny.set_defaults(command=_checkpoint_tiny)
+    serve = commands.add_parser("serve", help="run a server of the rig's own")
+    servers = serve.add_subparsers(required=True, metavar="SERVER")
+    golden = servers.add_parser(
+        "golden",
+        help="the golden server: vLLM-Omni's duplex protocol with known audio, a record of the truth, and faults",
+        epilog="rig serve golden --port 8099 --seed 7 --record golden.jsonl --fault die:after_sessions=3",
+    )
+    add_golden_arguments(golden)
+    golden.set_defaults(command=_serve_golden)
     return parser
 
 
@@ -90,6 +104,54 @@ def _count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")
     return value
+
+
+def add_golden_arguments(parser: argparse.ArgumentParser) -> None:
+    """One argument for each setting of the golden server, with the description that the pipeline file has."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=8099, help="port to listen on; 0 takes a free one")
+    parser.add_argument("--served-model-name", default="golden", help="name in /v1/models")
+    parser.add_argument("--record", type=Path, help="a new file for the server's own record, JSON lines")
+    parser.add_argument("--list-faults", action="store_true", help="list the faults and their settings, start nothing")
+    for model in (Golden, Duplex):
+        for name, field in model.model_fields.items():
+            if name == "faults":
+                text = "NAME[:key=value,...], may be given several times; see --list-faults"
+                parser.add_argument("--fault", action="append", dest="faults", default=[], metavar="FAULT", help=text)
+            else:
+                kind = type(field.default)
+                text = f"{field.description} (default {field.default})"
+                parser.add_argument(golden_flag(name), type=kind, default=field.default, help=text)
+
+
+def _serve_golden(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from rig.golden import faults, server
+    from rig.golden.record import Record
+
+    if arguments.list_faults:
+        print(faults.listing())
+        return 0
+    golden, limits = _from_arguments(Golden, arguments), _from_arguments(Duplex, arguments)
+    log = Record(arguments.record)
+    serving = server.run(golden, limits, log, arguments.host, arguments.port, arguments.served_model_name)
+    try:
+        asyncio.run(serving)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {arguments.host} port {arguments.port}: {error.strerror}") from error
+    return 0
+
+
+def _from_arguments(model: type[Settings], arguments: argparse.Namespace) -> Settings:
+    values = {name: getattr(arguments, name) for name in model.model_fields}
+    if "faults" in values:
+        values["faults"] = tuple(values["faults"])
+    try:
+        return model(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{golden_flag(str(first['loc'][0]))}: {first['msg']}") from error
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -143,3 +205,7 @@ def _checkpoint_tiny(arguments: argparse.Namespace) -> int:
 
 def _say(line: str) -> None:
     print(f"rig: {line}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

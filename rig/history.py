@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from rig.clock import NS_PER_S
 from rig.config.load import AnyPipeline, load_pipeline, load_run
+from rig.config.pipeline import Duplex, ExternalServer, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.errors import JournalError, RigError
 from rig.events.journal import Damage, Reader
@@ -116,6 +117,24 @@ class History:
         """What each journal lost."""
         self._read_through()
         return tuple(each.reader.damage for each in self._journals)
+
+    @property
+    def lossy(self) -> bool:
+        """Whether events are lost: then what is missing from the history may have happened all the same."""
+        return any(each.missing > 0 or each.bad_lines for each in self.damage)
+
+    @property
+    def marked(self) -> bool:
+        """Whether the server marks its sound (rig.marks): the tiny checkpoint and the golden server do."""
+        pipeline = self.pipeline
+        if isinstance(pipeline, PipelineConfig):
+            return isinstance(pipeline.model, TinyModel)
+        return not isinstance(pipeline, ExternalServer)
+
+    @property
+    def limits(self) -> Duplex | None:
+        """The server's session limits, None for a server that somebody else runs."""
+        return None if isinstance(self.pipeline, ExternalServer) else self.pipeline.duplex_session
 
     @property
     def last_ns(self) -> int:

@@ -23,12 +23,13 @@ from rig import history, machine
 from rig.clock import monotonic_ns, to_s
 from rig.config.load import AnyPipeline, load_both
 from rig.config.overrides import Overrides, written_with
-from rig.config.pipeline import ExternalServer, PipelineConfig, TinyModel
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.drive import Callers
 from rig.errors import PipelineError, UsageError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
+from rig.golden import faults
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
@@ -60,6 +61,8 @@ def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Ov
     config, pipeline, pipeline_file = load_both(run_file, overrides)
     if isinstance(pipeline, PipelineConfig):
         preflight.check(pipeline, machine.probe())
+    elif isinstance(pipeline, GoldenPipeline):
+        faults.parse(pipeline.golden.faults)
     plan = make_plan(config, run_file)
     run_text = written_with(run_file, overrides)
     folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
@@ -166,7 +169,7 @@ class _Run:
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
-    async def _with_local(self, config: PipelineConfig) -> End:
+    async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
         server = LocalPipeline(config, self._model(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
         try:
@@ -249,7 +252,9 @@ class _Run:
             return End(EndReason.CALLERS_LOST, str(lost))
         return End(EndReason.ENGINE_LOST, str(result)) if name == "lost" else None
 
-    def _model(self, config: PipelineConfig) -> str:
+    def _model(self, config: PipelineConfig | GoldenPipeline) -> str:
+        if isinstance(config, GoldenPipeline):
+            return config.served_model_name
         if not isinstance(config.model, TinyModel):
             return config.model.name
         from rig.engine.checkpoint.writer import ensure_tiny

@@ -74,6 +74,13 @@ stages:
   code2wav: *stage
 """
 
+GOLDEN_YAML = """\
+question: What does a server do whose every sound and time are known?
+hardware_label: test
+duplex_session: {max_sessions: 2, disconnect_grace_s: 30, reaper_interval_s: 5}
+golden: {seed: 7}
+"""
+
 EXTERNAL_YAML = """\
 question: What does a server that somebody else runs do?
 hardware_label: test
@@ -125,6 +132,11 @@ class Run:
         self.rig(at_s, ev.PipelineReady, boot_ns=from_s(at_s))
         self.rig(at_s, ev.PhaseEntered, phase=ev.Phase.LOAD)
 
+    def watch(self, from_s: float, to_s: float) -> None:
+        """The phases after the load: the server was watched without callers, then asked to stop."""
+        self.rig(from_s, ev.PhaseEntered, phase=ev.Phase.WATCH)
+        self.rig(to_s, ev.PhaseEntered, phase=ev.Phase.STOP)
+
     def stop(self, at_s: float = 100.0, reason: ev.EndReason = ev.EndReason.PLANNED, detail: str = "") -> None:
         """The server stopped and the run ended."""
         self.rig(at_s, ev.PipelineStopped, forced=[])
@@ -144,12 +156,15 @@ class Run:
         ready_s: float | None = None,
         resumed: bool = False,
         voice: int = 11,
+        session_id: str = "s",
+        generation: int | None = 1,
     ) -> None:
         """A connect was due at `at_s` and began then; with `ready_s` it got a session at that moment."""
         start: dict[str, Any] = {"why": why, "attempt": 1, "planned_ns": ns(at_s)}
         self.call(at_s, ev.ConnectStarted, call, connection=connection, **start)
         if ready_s is not None:
-            session: dict[str, Any] = {"session_id": "s", "resumed": resumed, "generation": 1, "voice": voice}
+            session: dict[str, Any] = {"session_id": session_id, "resumed": resumed, "voice": voice}
+            session["generation"] = generation
             self.call(ready_s, ev.SessionReady, call, connection=connection, **session)
 
     def close(self, at_s: float, call: str = "c000-0000", *, connection: int = 0, **fields: Any) -> None:
@@ -172,6 +187,7 @@ class Run:
         samples: int = 960,
         marks: list[ev.MarkRun] | None = None,
         unreadable: int = 0,
+        server_seq: int | None = None,
     ) -> None:
         """An audio delta was read."""
         self.call(
@@ -181,15 +197,24 @@ class Run:
             connection=connection,
             turn=turn,
             response_id=response_id,
-            server_seq=None,
+            server_seq=server_seq,
             samples=samples,
             marks=marks or [],
             unreadable=unreadable,
         )
 
-    def turn_ended(self, at_s: float, outcome: ev.Outcome, call: str = "c000-0000", *, turn: int = 0) -> None:
+    def turn_ended(
+        self,
+        at_s: float,
+        outcome: ev.Outcome,
+        call: str = "c000-0000",
+        *,
+        turn: int = 0,
+        response_id: str | None = "r0",
+    ) -> None:
         """A turn is over."""
-        self.call(at_s, ev.TurnEnded, call, turn=turn, outcome=outcome, response_id="r0", audio_ms=40)
+        fields: dict[str, Any] = {"turn": turn, "outcome": outcome, "response_id": response_id, "audio_ms": 40}
+        self.call(at_s, ev.TurnEnded, call, **fields)
 
     def spoke(self, begin_s: float, end_s: float, *, turn: int = 0, connection: int = 0, late_s: float = 0.0) -> None:
         """The caller spoke from `begin_s` to `end_s` as planned; `late_s` is by how much the last frame was late."""
@@ -208,10 +233,21 @@ class Run:
         }
         self.call(at_s, ev.ActTaken, call, **fields)
 
-    def server_says(self, at_s: float, name: str, detail: str = "", *, turn: int = 0) -> None:
+    def server_says(
+        self,
+        at_s: float,
+        name: str,
+        detail: str = "",
+        *,
+        turn: int = 0,
+        call: str = "c000-0000",
+        connection: int = 0,
+        response_id: str | None = "r0",
+        server_seq: int | None = None,
+    ) -> None:
         """A server event other than audio."""
-        fields: dict[str, Any] = {"turn": turn, "name": name, "server_seq": None, "response_id": "r0", "detail": detail}
-        self.call(at_s, ev.ServerEvent, **fields)
+        fields: dict[str, Any] = {"turn": turn, "name": name, "response_id": response_id, "detail": detail}
+        self.call(at_s, ev.ServerEvent, call, connection=connection, server_seq=server_seq, **fields)
 
     def dies(self, at_s: float, **fields: Any) -> None:
         """A process of the server is gone: the talker by SIGKILL unless said otherwise."""

@@ -9,10 +9,14 @@ from rig.checks.audio import Audio
 from rig.checks.completeness import Completeness
 from rig.checks.connections import Connections
 from rig.checks.liveness import Liveness
+from rig.checks.memory import Memory
 from rig.checks.progress import Progress
 from rig.checks.refusals import Refusals
+from rig.checks.resume import Resume
 from rig.checks.rig_validity import RigValidity
 from rig.checks.shutdown import Shutdown
+from rig.checks.stale_audio import StaleAudio
+from rig.checks.turn_identity import TurnIdentity
 from rig.fold import Crash, Fold, Guarded, run_folds
 from rig.history import History
 from rig.verdict import CheckResult, Finding, Verdict
@@ -22,7 +26,11 @@ CHECKS: Mapping[str, type[Fold[CheckResult]]] = {
     "progress": Progress,
     "connections": Connections,
     "refusals": Refusals,
+    "resume": Resume,
     "audio": Audio,
+    "stale_audio": StaleAudio,
+    "turn_identity": TurnIdentity,
+    "memory": Memory,
     "shutdown": Shutdown,
     "completeness": Completeness,
     "rig_validity": RigValidity,

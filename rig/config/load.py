@@ -11,13 +11,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rig.config.overrides import Overrides
-from rig.config.pipeline import ExternalServer, PipelineConfig, resolve_pipeline_path
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, resolve_pipeline_path
 from rig.config.run import RunConfig
 from rig.errors import ConfigError
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
-AnyPipeline = PipelineConfig | ExternalServer
+AnyPipeline = PipelineConfig | GoldenPipeline | ExternalServer
 
 _NO_OVERRIDES = Overrides()
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
@@ -29,10 +29,11 @@ def load_run(path: Path) -> RunConfig:
 
 
 def load_pipeline(path: Path) -> AnyPipeline:
-    """Read a pipeline file: with a `url` it is a server that somebody else runs."""
-    node = _compose(path)
-    external = any(key.value == "url" for key, _ in node.value)
-    return load_model(path, ExternalServer) if external else load_model(path, PipelineConfig)
+    """Read a pipeline file: with a `url` it is a server that somebody else runs, with `golden` the golden server."""
+    keys = {key.value for key, _ in _compose(path).value}
+    if "url" in keys:
+        return load_model(path, ExternalServer)
+    return load_model(path, GoldenPipeline) if "golden" in keys else load_model(path, PipelineConfig)
 
 
 def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[RunConfig, AnyPipeline, Path]:

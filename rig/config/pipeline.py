@@ -4,7 +4,7 @@ import enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from rig.config.base import StrictModel
 
@@ -108,6 +108,57 @@ class ExternalServer(StrictModel):
     hardware_label: Annotated[str, Field(min_length=1)]
     url: Annotated[str, Field(pattern=r"^wss?://", description="base URL, e.g. ws://127.0.0.1:8099")]
     served_model_name: str = "minicpmo"
+    schema_version: Literal[1] = 1
+
+
+class Golden(StrictModel):
+    """How the golden server behaves: the truth that measures are held against. Times count on the server's clock."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="seed of replies, of faults and of session ids")] = 0
+    reply_s: Annotated[float, Field(gt=0, le=600, description="mean length of a reply in seconds of sound")] = 3.0
+    reply_spread: Annotated[
+        float, Field(ge=0, le=0.9, description="replies are up to this share shorter or longer")
+    ] = 0.3
+    first_audio_ms: Annotated[int, Field(ge=0, le=600_000, description="from speech_stopped to the first audio")] = 600
+    chunk_ms: Annotated[int, Field(ge=40, le=10_000, description="sound in one chunk, a multiple of 40 ms")] = 1_000
+    pace_ms: Annotated[int, Field(ge=1, le=60_000, description="from one chunk to the next")] = 1_000
+    cancel_ms: Annotated[int, Field(ge=0, le=60_000, description="from response.cancel to response.done")] = 15
+    barge_in_ms: Annotated[int, Field(ge=0, le=60_000, description="from speech_started to response.done")] = 50
+    silence_ms: Annotated[int, Field(ge=20, le=60_000, description="silence that ends an utterance")] = 500
+    speech_ms: Annotated[int, Field(ge=20, le=60_000, description="sound that begins an utterance")] = 96
+    idle_timeout_s: Annotated[Seconds, Field(gt=0, description="a connection that sends nothing so long is let go")] = (
+        300.0
+    )
+    idle_ttl_s: Annotated[Seconds, Field(gt=0, description="a session without activity for so long expires")] = 300.0
+    config_timeout_s: Annotated[Seconds, Field(gt=0, description="how long the first message may take")] = 10.0
+    replay_ttl_s: Annotated[Seconds, Field(gt=0, description="how long events are kept for a resume")] = 60.0
+    replay_max_bytes: Annotated[int, Field(ge=1, description="bytes of events kept for a resume, per session")] = (
+        8 << 20
+    )
+    faults: Annotated[
+        tuple[str, ...], Field(description="faults as for `rig serve golden --fault`: NAME[:key=value,...]")
+    ] = ()
+
+    @field_validator("chunk_ms")
+    @classmethod
+    def _whole_tokens(cls, value: int) -> int:
+        if value % 40 != 0:
+            raise ValueError("a token lasts 40 ms: give a multiple of 40")
+        return value
+
+
+class GoldenPipeline(StrictModel):
+    """The golden server as a pipeline: a process that the rig starts, watches and stops like the real one."""
+
+    question: Annotated[str, Field(min_length=10, description="what this pipeline is for, in one sentence")]
+    hardware_label: Annotated[str, Field(min_length=1, description="figures compare only within one label")]
+    golden: Golden
+    served_model_name: str = "golden"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="0 takes a free port")] = 0
+    ready_deadline_s: Annotated[Seconds, Field(description="from process start to a duplex session accepted")] = 30.0
+    stop_grace_s: Annotated[Seconds, Field(description="from SIGTERM to SIGKILL")] = 10.0
+    duplex_session: Duplex = Duplex()
     schema_version: Literal[1] = 1
 
 

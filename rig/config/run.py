@@ -145,6 +145,18 @@ class Watch(StrictModel):
     after_load_s: Annotated[Seconds, Field(description="seconds of watching after the last caller")] = 20.0
 
 
+class Memory(StrictModel):
+    """What growth of a process's resident memory is a leak."""
+
+    warm_up_s: Annotated[Seconds, Field(description="seconds of the load in which memory may grow")] = 120.0
+    least_s: Annotated[Seconds, Field(gt=0, description="a load shorter than this after the warm-up is not judged")] = (
+        1_800.0
+    )
+    growth_per_hour: Annotated[
+        float, Field(gt=0, description="share of a process's memory that it may grow in an hour")
+    ] = 0.1
+
+
 class Require(StrictModel):
     """What must have happened at least; below it the verdict is unknown, never pass."""
 
@@ -163,5 +175,6 @@ class RunConfig(StrictModel):
     behaviours: Behaviours
     deadlines: Deadlines
     watch: Watch = Watch()
+    memory: Memory = Memory()
     require: Require = Require()
     schema_version: Literal[1] = 1

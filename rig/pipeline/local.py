@@ -10,16 +10,16 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from rig.clock import monotonic_ns, to_s
-from rig.config.pipeline import PipelineConfig
+from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import PipelineReady, PipelineStopped
-from rig.pipeline import deploy, preflight, probe, reports, tree
+from rig.pipeline import deploy, golden, preflight, probe, reports, tree
 from rig.pipeline.deploy import Launch
 from rig.pipeline.logs import LogLine, ServerLog
 
@@ -29,11 +29,11 @@ WARDEN_START_S = 20.0
 class LocalPipeline:
     """One server, started once.
 
-    `model` is a folder (absolute) or a Hugging Face name. In `folder`, the run's results folder, it writes
-    `server/deploy.yaml`, `server/launch.json` and `logs/`.
+    `model` is a folder (absolute) or a Hugging Face name; the golden server needs none. In `folder`, the run's results
+    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`.
     """
 
-    def __init__(self, config: PipelineConfig, model: str, folder: Path, journal: Journal) -> None:
+    def __init__(self, config: PipelineConfig | GoldenPipeline, model: str, folder: Path, journal: Journal) -> None:
         self.config = config
         self.stop_asked = threading.Event()
         self.gone = asyncio.Event()
@@ -84,11 +84,9 @@ class LocalPipeline:
         logs, work = self._folder / "logs", self._folder / "server"
         for path in (logs, work):
             path.mkdir(parents=True, exist_ok=True)
-        deploy_file = work / "deploy.yaml"
-        deploy.write_deploy(self.config, deploy_file)
         port = self.config.port if self.config.port > 0 else preflight.free_port(self.config.host)
         environment = deploy.rig_environment()
-        launch = deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
+        launch = self._prepare(work, port, environment)
         self._launch = launch
         # The inherited environment may hold secrets: only what the rig adds is written down.
         added = {key: value for key, value in launch.env.items() if environment.get(key) != value}
@@ -129,6 +127,13 @@ class LocalPipeline:
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._stop())
         await _to_the_end(self._stopping)
+
+    def _prepare(self, work: Path, port: int, environment: Mapping[str, str]) -> Launch:
+        if isinstance(self.config, GoldenPipeline):
+            return golden.launch(self.config, work, port, environment)
+        deploy_file = work / "deploy.yaml"
+        deploy.write_deploy(self.config, deploy_file)
+        return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
 
     async def _start_warden(self, launch: Launch, work: Path, logs: Path) -> None:
         with (logs / "warden.log").open("wb") as complaints:

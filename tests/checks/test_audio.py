@@ -8,7 +8,7 @@ from rig.checks.audio import Audio
 from rig.events.types import Connect, MarkRun
 from rig.fold import result_of
 from rig.verdict import Verdict
-from tests.builders import EXTERNAL_YAML, PIPELINE_YAML, Run, edited
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, PIPELINE_YAML, Run, edited
 
 OWN, FOREIGN = 11, 22
 
@@ -77,7 +77,33 @@ def test_each_reply_counts_its_own_tokens(run: Run) -> None:
     assert result_of(Audio, run.history()).verdict is Verdict.PASS
 
 
+def test_a_reply_whose_first_token_is_missing_fails(run: Run) -> None:
+    hear(run, 5.0, 1, 24)
+    hear(run, 6.0, 25, 25)
+    result = result_of(Audio, run.history())
+    assert [finding.text for finding in result.findings] == ["c000-0000 got token 1 of a reply, due was 0"]
+
+
+def test_a_reply_that_goes_on_after_a_resume_goes_on_where_it_was(run: Run) -> None:
+    hear(run, 5.0, 0, 25)
+    run.connect(6.0, connection=1, why=Connect.RESUME, ready_s=6.5, resumed=True, voice=OWN)
+    run.audio(7.0, connection=1, marks=[MarkRun(OWN, 0, 25, 25)])
+    assert result_of(Audio, run.history()).verdict is Verdict.PASS
+
+
+def test_a_gap_is_unknown_where_events_are_lost(run: Run) -> None:
+    hear(run, 5.0, 0, 25)
+    hear(run, 6.0, 25, 25)
+    hear(run, 7.0, 50, 25)
+    lines = run.path("callers").read_bytes().splitlines(keepends=True)
+    run.path("callers").write_bytes(b"".join([*lines[:-2], lines[-1]]))
+    result = result_of(Audio, run.history(closed=False))
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.summary == "1 faults in 2 chunks, but events are lost from the journals"
+
+
 def test_the_index_begins_anew_after_16_bits(run: Run) -> None:
+    hear(run, 4.0, 0, 65_500)
     hear(run, 5.0, 65_500, 36)
     hear(run, 6.0, 0, 25)
     assert result_of(Audio, run.history()).verdict is Verdict.PASS
@@ -106,3 +132,11 @@ def test_a_checkpoint_without_marks_is_not_judged(tmp_path: Path, pipeline: str)
     result = result_of(Audio, run.history())
     assert result.verdict is Verdict.PASS
     assert result.summary.startswith("not applicable")
+
+
+def test_a_golden_server_marks_its_audio_too(tmp_path: Path) -> None:
+    run = Run(tmp_path / "golden", pipeline=GOLDEN_YAML)
+    run.start_call(2.0)
+    run.connect(2.0, ready_s=2.5, voice=OWN)
+    hear(run, 5.0, 0, 25, voice=FOREIGN)
+    assert result_of(Audio, run.history()).verdict is Verdict.FAIL

@@ -49,7 +49,36 @@ def test_a_frozen_server_whose_processes_all_live_fails(run: Run) -> None:
     run.rig(7.0, ev.HealthProbed, status=200, latency_ns=1_000, error=None)
     run.turn_ended(20.0, Outcome.NO_REPLY, turn=1)
     run.stop()
-    assert result_of(Progress, run.history()).verdict is Verdict.FAIL
+    result = result_of(Progress, run.history())
+    assert result.verdict is Verdict.FAIL
+    assert result.findings[0].text.endswith("end of speech; talker (pid 102) was stopped from 6.0 s")
+
+
+def test_a_process_that_stood_still_long_before_is_not_named(run: Run) -> None:
+    run.rig(3.0, ev.ProcessPaused, pid=102, stage="talker", paused=True)
+    run.rig(5.0, ev.ProcessPaused, pid=102, stage="talker", paused=False)
+    run.turn_ended(12.0, Outcome.NO_REPLY, turn=1)
+    run.turn_ended(30.0, Outcome.NO_REPLY, turn=2)
+    during, after = result_of(Progress, run.history()).findings
+    assert during.text.endswith("; talker (pid 102) was stopped from 3.0 to 5.0 s")
+    assert "stopped" not in after.text
+
+
+def test_a_reply_that_ends_twice_fails(run: Run) -> None:
+    run.turn_ended(5.0, Outcome.DONE)
+    run.server_says(5.0, "response.done", "completed", server_seq=7)
+    run.server_says(5.5, "response.done", "cancelled", server_seq=8)
+    result = result_of(Progress, run.history())
+    assert result.verdict is Verdict.FAIL
+    assert result.summary == "1 terminal events came for replies that had ended, the first at 5.5 s"
+    assert result.findings[0].text == "response r0 of c000-0000 ended twice: completed and cancelled"
+
+
+def test_a_terminal_event_that_a_resume_replays_is_the_same_one(run: Run) -> None:
+    run.turn_ended(5.0, Outcome.DONE)
+    run.server_says(5.0, "response.done", "completed", server_seq=7)
+    run.server_says(6.0, "response.done", "completed", server_seq=7, connection=1)
+    assert result_of(Progress, run.history()).verdict is Verdict.PASS
 
 
 def test_the_first_stuck_turn_is_the_first_in_time_not_of_the_first_call(run: Run) -> None:

@@ -12,7 +12,7 @@ from rig.checks.refusals import Refusals
 from rig.events.types import Connect
 from rig.fold import result_of
 from rig.verdict import Verdict
-from tests.builders import EXTERNAL_YAML, Run
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, Run
 
 FIRST, SECOND, THIRD = "c000-0000", "c001-0000", "c002-0000"
 
@@ -36,7 +36,7 @@ def refused(run: Run, at_s: float, call: str = THIRD, connection: int = 0, code:
 
 def test_a_run_without_refusals_passes(run: Run) -> None:
     result = result_of(Refusals, run.history())
-    assert (result.verdict, result.summary) == (Verdict.PASS, "no session was refused")
+    assert (result.verdict, result.summary) == (Verdict.PASS, "no new session was refused")
 
 
 def test_a_refusal_while_all_slots_are_held_is_right(run: Run) -> None:
@@ -110,13 +110,15 @@ def test_a_new_session_after_the_drop_is_a_second_slot(run: Run) -> None:
     assert result_of(Refusals, run.history()).verdict is Verdict.PASS
 
 
-def test_a_resume_that_has_to_begin_anew_is_counted_apart(run: Run) -> None:
+@pytest.mark.parametrize("code", ["resync_required", "session_resume_expired", "resource_exhausted"])
+def test_a_refused_resume_is_judged_by_another_check(run: Run, code: str) -> None:
     run.close(10.0, FIRST)
     run.close(10.0, SECOND)
-    refused(run, 80.0, FIRST, connection=1, code="resync_required")
+    run.connect(79.5, FIRST, connection=1, why=Connect.RESUME)
+    run.refuse(80.0, FIRST, connection=1, code=code)
     result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.PASS
-    assert result.summary == "0 refusals, all while every slot could be held; 1 resumes had to begin anew"
+    assert result.summary == "no new session was refused; 1 refused resumes are judged by `resume`"
 
 
 def test_refusals_of_a_server_whose_limits_are_not_known_are_unknown(tmp_path: Path) -> None:
@@ -124,3 +126,12 @@ def test_refusals_of_a_server_whose_limits_are_not_known_are_unknown(tmp_path: P
     run.start_call(1.0, THIRD)
     refused(run, 5.0)
     assert result_of(Refusals, run.history()).verdict is Verdict.UNKNOWN
+
+
+def test_the_limits_of_a_golden_server_are_known(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", pipeline=GOLDEN_YAML)
+    run.start_call(1.0, THIRD)
+    refused(run, 5.0)
+    result = result_of(Refusals, run.history())
+    assert result.verdict is Verdict.FAIL
+    assert result.findings[0].text.endswith("while at most 0 of 2 slots were held")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rig.checks.shutdown import Shutdown
-from rig.events.types import PipelineStopped
+from rig.events.types import CallEnded, Outcome, PipelineStopped
 from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import EXTERNAL_YAML, Run
@@ -12,8 +12,38 @@ from tests.builders import EXTERNAL_YAML, Run
 def test_a_server_that_stopped_when_asked_passes(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready()
+    run.watch(70.0, 90.0)
     run.stop()
-    assert result_of(Shutdown, run.history()).verdict is Verdict.PASS
+    result = result_of(Shutdown, run.history())
+    assert result.verdict is Verdict.PASS
+    assert result.summary == "every process stopped when asked, watched for 20.0 s after the last caller"
+
+
+def test_a_watch_shorter_than_asked_for_is_unknown(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.watch(70.0, 85.0)
+    run.stop()
+    result = result_of(Shutdown, run.history())
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.summary.endswith("watched for 15.0 s after the last caller, not for 20 s")
+
+
+def test_the_watch_counts_from_the_last_call_whatever_the_phase(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.start_call(2.0)
+    run.call(75.0, CallEnded, outcome=Outcome.DONE, detail="")
+    run.watch(70.0, 90.0)
+    run.stop()
+    assert "watched for 15.0 s" in result_of(Shutdown, run.history()).summary
+
+
+def test_a_run_that_was_stopped_before_the_watch_is_unknown(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.stop()
+    assert result_of(Shutdown, run.history()).verdict is Verdict.UNKNOWN
 
 
 def test_a_process_that_had_to_be_killed_fails(tmp_path: Path) -> None:
@@ -23,6 +53,7 @@ def test_a_process_that_had_to_be_killed_fails(tmp_path: Path) -> None:
     result = result_of(Shutdown, run.history())
     assert (result.verdict, result.summary) == (Verdict.FAIL, "2 processes did not stop when asked")
     assert [finding.text for finding in result.findings] == ["pid 102 had to be killed", "pid 103 had to be killed"]
+    assert result.findings[0].at_s == 90.0
 
 
 def test_a_stop_that_nobody_saw_is_unknown(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 
 from rig.config.load import load_both, load_pipeline, load_run
-from rig.config.pipeline import ExternalServer, PipelineConfig
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.errors import ConfigError
 from rig.scripts import HangUpHow
-from tests.builders import EXTERNAL_YAML, PIPELINE_YAML, RUN_YAML, edited
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, PIPELINE_YAML, RUN_YAML, edited
 
 
 def write(folder: Path, text: str, name: str = "run.yaml") -> Path:
@@ -368,6 +368,18 @@ def test_a_pipeline_with_a_url_is_a_server_of_somebody_else(tmp_path: Path) -> N
 def test_a_url_that_is_no_websocket_is_a_mistake(tmp_path: Path) -> None:
     message = pipeline_error(tmp_path, edited(EXTERNAL_YAML, url="http://127.0.0.1:8099"))
     assert message.startswith("pipeline.yaml:3: url: 'http://127.0.0.1:8099':")
+
+
+def test_a_pipeline_with_golden_is_the_golden_server(tmp_path: Path) -> None:
+    pipeline = load_pipeline(write(tmp_path, GOLDEN_YAML))
+    assert isinstance(pipeline, GoldenPipeline)
+    assert (pipeline.golden.seed, pipeline.duplex_session.max_sessions) == (7, 2)
+
+
+def test_a_golden_chunk_is_made_of_whole_tokens(tmp_path: Path) -> None:
+    text = edited(GOLDEN_YAML, golden="{chunk_ms: 1010}")
+    message = pipeline_error(tmp_path, text)
+    assert message.startswith(f"pipeline.yaml:{line_of(text, 'golden: ')}: golden.chunk_ms: 1010: a token lasts 40 ms")
 
 
 def test_an_anchor_with_an_override_is_no_key_that_stands_twice(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TIERS: dict[str, int] = {
     "rig.drive": 2,
     "rig.engine": 2,
     "rig.faults": 2,
+    "rig.golden": 2,
     "rig.machine": 2,
     "rig.pipeline": 2,
     "rig.watch": 2,

@@ -1,0 +1,241 @@
+"""One duplex session as the server sees it: a state machine without socket and clock.
+
+In go commands and the time; out come events (`take`) and when to call `tick` next (`due_ns`). A session outlives its
+connections. Modelled on vllm_omni/engine/duplex/session/runner.py, for server VAD with barge-in on speech.
+"""
+
+from collections.abc import Callable
+
+from rig.config.pipeline import Golden
+from rig.golden import commands, wire
+from rig.golden.commands import Command
+from rig.golden.reply import Reply
+from rig.golden.vad import Detector, Edge
+from rig.golden.voice import make_plan
+from rig.golden.wire import Fields, Outgoing
+
+Counter = Callable[[], int]
+
+
+class Session:
+    """State of one session. `next_stream` numbers the replies of the whole server, as its one vocoder does."""
+
+    def __init__(self, session_id: str, voice: int, settings: Golden, asked: Fields, next_stream: Counter) -> None:
+        self.id = session_id
+        self.voice = voice
+        self.asked = asked
+        self.closed: str | None = None
+        self.turns = 0
+        self.replies: dict[str, Reply] = {}
+        self.active: Reply | None = None
+        self.speech_ended_ms: int | None = None
+        self._settings = settings
+        self._next_stream = next_stream
+        self.repeats: Callable[[], bool] = lambda: False
+        self._detector = Detector(settings.speech_ms, settings.silence_ms)
+        self._uncommitted = False
+        self._out: list[Outgoing] = []
+        self._obey: dict[type, Callable[[Command, int], None]] = {
+            commands.Append: self._hear,
+            commands.Commit: self._commit,
+            commands.Cancel: self._cancel,
+            commands.CreateResponse: self._create,
+            commands.ClearInput: self._clear_input,
+            commands.ClearOutput: self._clear_output,
+            commands.PlaybackAck: self._playback,
+            commands.Heartbeat: lambda *_: self._say({"type": "session.heartbeat_ack", "session_id": self.id}),
+            commands.Close: self._close,
+            commands.Update: self._update,
+        }
+
+    @property
+    def public(self) -> Fields:
+        """The session object as it is told to the caller."""
+        return wire.public_session(self.id, self.asked, self._settings.idle_timeout_s)
+
+    @property
+    def due_ns(self) -> int | None:
+        """When `tick` has something to do; None while nothing is planned."""
+        return None if self.active is None else self.active.due_ns
+
+    def opened(self) -> None:
+        """The session is there and its first connection has been told."""
+        self._say({"type": "session.updated", "session": self.public})
+
+    def obey(self, command: Command, now_ns: int) -> None:
+        """Do what the caller asks."""
+        self._obey[type(command)](command, now_ns)
+
+    def tick(self, now_ns: int) -> None:
+        """Do what is due."""
+        if self.active is None:
+            return
+        self._out += self.active.step(now_ns)
+        if self.active.ended:
+            self.active = None
+
+    def take(self) -> list[Outgoing]:
+        """The events since the last call, in order."""
+        out, self._out = self._out, []
+        return out
+
+    def end(self, kind: str, reason: str) -> None:
+        """End the session with `session.closed` or `session.expired`; a running reply is dropped without a word."""
+        self.closed = reason
+        self.active = None
+        self._say({"type": kind, "session_id": self.id, "reason": reason})
+
+    def answer(self, now_ns: int) -> None:
+        """Begin a reply. Where `repeats` says so (a fault), it is the previous one once more under a new id."""
+        number = len(self.replies) + 1
+        settings = self._settings
+        previous = next(reversed(self.replies.values()), None)
+        repeats = self.repeats()
+        plan = make_plan(
+            settings.seed,
+            self.voice,
+            number,
+            self._next_stream(),
+            reply_s=settings.reply_s,
+            spread=settings.reply_spread,
+            chunk_ms=settings.chunk_ms,
+        )
+        if repeats and previous is not None:
+            plan = previous.plan
+        reply = Reply(f"resp_{self.id}_{number}", plan, settings, now_ns, self.turns)
+        self.replies[reply.id] = reply
+        self.active = reply
+        self._out += [Outgoing(fields, reply) for fields in wire.reply_created(reply)]
+
+    # ---- the caller's sound
+
+    def _hear(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.Append)
+        self._uncommitted = True
+        for edge in self._detector.feed(command.pcm):
+            self._edge(edge, now_ns)
+
+    def _edge(self, edge: Edge, now_ns: int) -> None:
+        item_id = f"item_{self.id}_user_{self.turns + 1}"
+        if edge.started:
+            fields: Fields = {"audio_start_ms": edge.audio_ms, "item_id": item_id}
+            self._say({"type": "input_audio_buffer.speech_started", **fields})
+            self._interrupt(now_ns)
+            return
+        self.speech_ended_ms = edge.audio_ms
+        self._say({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": edge.audio_ms, "item_id": item_id})
+        self._turn(item_id, now_ns, respond=True)
+
+    def _interrupt(self, now_ns: int) -> None:
+        """The caller speaks: a reply that is being made is stopped, one that is only being played is cleared."""
+        if self.active is not None:
+            self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
+            return
+        last = next(reversed(self.replies.values()), None)
+        if last is not None and last.stop_asked_ns is None and last.unplayed:
+            last.stop_asked_ns = now_ns
+            self._say({"type": "output_audio_buffer.cleared", "response_id": last.id})
+
+    def _turn(self, item_id: str, now_ns: int, *, respond: bool) -> None:
+        """What was heard is a turn of the caller now."""
+        self.turns += 1
+        self._uncommitted = False
+        for fields in wire.committed(item_id):
+            self._say(fields)
+        if not respond:
+            return
+        if self.active is not None:
+            self.active.stop(now_ns, "turn_detected", 0)
+            self.tick(now_ns)
+        self.answer(now_ns)
+
+    def _commit(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.Commit)
+        if not self._uncommitted:
+            self._error("input_audio_buffer_empty", "input_audio_buffer.commit requires a non-empty input audio buffer")
+            return
+        self._detector.reset()
+        self._turn(f"item_{self.id}_user_{self.turns + 1}", now_ns, respond=command.respond)
+
+    def _clear_input(self, command: Command, now_ns: int) -> None:
+        self._detector.reset()
+        self._uncommitted = False
+        self._say({"type": "input_audio_buffer.cleared"})
+
+    # ---- replies
+
+    def _create(self, command: Command, now_ns: int) -> None:
+        if self.active is not None:
+            text = "response.create cannot start while another response is active."
+            self._error("response_already_active", text)
+        elif self.turns == 0:
+            self._error("response_create_without_input", "response.create requires committed input")
+        else:
+            self.answer(now_ns)
+
+    def _cancel(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.Cancel)
+        wanted, active = command.response_id, self.active
+        last = next(reversed(self.replies), None)
+        named = wanted or (active.id if active is not None else last)
+        reply = None if named is None else self.replies.get(named)
+        if reply is not None and reply.ended:
+            self._error("response_not_active", f"Response is already complete: {named}")
+        elif active is None:
+            if wanted is None:
+                self._error("response_not_active", "response.cancel requires an active response")
+        elif reply is not active:
+            self._error("response_not_active", f"Response is not active: {named}")
+        else:
+            active.stop(now_ns, "client_cancelled", self._settings.cancel_ms)
+
+    def _clear_output(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.ClearOutput)
+        last = next(reversed(self.replies), None)
+        wanted = command.response_id or (self.active.id if self.active is not None else last)
+        self._say({"type": "output_audio_buffer.cleared", "response_id": wanted})
+        if self.active is not None and wanted == self.active.id:
+            self.active.stop(now_ns, "output_audio_buffer_clear", 0)
+            self.tick(now_ns)
+
+    def _playback(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.PlaybackAck)
+        response_id, item_id = command.response_id, command.item_id
+        if response_id is None and item_id is not None and item_id.startswith("item_"):
+            response_id = item_id.removeprefix("item_")
+        if response_id is None and self.active is not None:
+            response_id = self.active.id
+        if item_id is not None and item_id != f"item_{response_id}":
+            self._error("playback_item_mismatch", "playback.ack item_id must match item_<response_id>.")
+        elif response_id is None or response_id not in self.replies:
+            text = f"No assistant response item is registered for {response_id}."
+            self._error("playback_item_not_found", text)
+        elif self.replies[response_id].played_ms is None and self.turns > self.replies[response_id].turn:
+            self._error("playback_ack_too_late", "playback.ack arrived after a later user input was committed.")
+        else:
+            self.replies[response_id].played_ms = command.committed_ms
+            event: Fields = {
+                "type": "playback.acknowledged",
+                "session_id": self.id,
+                "item_id": f"item_{response_id}",
+                "played_ms": command.played_ms,
+                "committed_ms": command.committed_ms,
+            }
+            self._say({"type": "playback.acknowledged", "event": event})
+
+    # ---- the session itself
+
+    def _update(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.Update)
+        self.asked = {**self.asked, **command.session}
+        self._say({"type": "session.updated", "session": self.public})
+
+    def _close(self, command: Command, now_ns: int) -> None:
+        assert isinstance(command, commands.Close)
+        self.end("session.closed", command.reason)
+
+    def _error(self, code: str, message: str) -> None:
+        self._say(wire.error(code, message))
+
+    def _say(self, fields: Fields) -> None:
+        self._out.append(Outgoing(fields))
