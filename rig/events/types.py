@@ -10,6 +10,9 @@ from typing import Annotated
 
 import msgspec
 
+from rig.events.base import Event as Event
+from rig.events.bus import BusEvent
+
 SCHEMA_VERSION = 1
 
 SlipUs = Annotated[int, msgspec.Meta(description="actual minus planned send time, microseconds")]
@@ -77,13 +80,6 @@ class Outcome(enum.StrEnum):
     UNFINISHED = "unfinished"
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """Base of all events: `seq` counts from 0 per producer without a gap."""
-
-    seq: int
-    t_ns: int
-
-
 class Header(Event, frozen=True, tag="header"):
     """First line of every journal."""
 
@@ -143,8 +139,8 @@ class PipelineStopped(Event, frozen=True, tag="pipeline_stopped"):
     """
 
     forced: list[int]
-    segments_removed: list[str] = []
-    segments_left: list[str] = []
+    segments_removed: list[str] = msgspec.field(default_factory=list)
+    segments_left: list[str] = msgspec.field(default_factory=list)
 
 
 class ProcessSeen(Event, frozen=True, tag="process_seen"):
@@ -365,6 +361,7 @@ AnyEvent = (
     | RunStarted
     | PhaseEntered
     | RunEnded
+    | BusEvent
     | PipelineReady
     | PipelineStopped
     | ProcessSeen
