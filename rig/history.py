@@ -35,6 +35,7 @@ RUN_FILE = "run.yaml"
 PIPELINE_FILE = "pipeline.yaml"
 PLAN_FILE = "plan.jsonl"
 EVENTS_DIR = "events"
+SPOOL_DIR = "spool"
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,9 @@ def load(folder: Path) -> History:
     events: list[AnyEvent] = []
     damage: list[Damage] = []
     unreadable: list[str] = []
-    for path in sorted((folder / EVENTS_DIR).glob("*.jsonl")):
+    for copies in _producers(folder):
         try:
-            found, lost = journal.read(path)
+            found, lost = _read_union(copies)
         except JournalError as error:
             unreadable.append(str(error))
             continue
@@ -136,6 +137,36 @@ def load(folder: Path) -> History:
         events=tuple(events),
         calls=_calls(events),
     )
+
+
+def _producers(folder: Path) -> list[list[Path]]:
+    """For each producer its journal as collected and, where it was left, its spool."""
+    folders = (folder / EVENTS_DIR, folder / SPOOL_DIR)
+    names = sorted({path.name for place in folders for path in place.glob("*.jsonl")})
+    return [[place / name for place in folders if (place / name).is_file()] for name in names]
+
+
+def _read_union(copies: Sequence[Path]) -> tuple[list[AnyEvent], Damage]:
+    """One producer's events by sequence number, from all copies of its journal; what is whole in one is not damaged.
+
+    Raises JournalError when no copy is a journal, or the copies are of different writers.
+    """
+    read: list[tuple[list[AnyEvent], Damage]] = []
+    errors: list[JournalError] = []
+    for path in copies:
+        try:
+            read.append(journal.read(path))
+        except JournalError as error:
+            errors.append(error)
+    if not read:
+        raise errors[0]
+    if len({found[0] for found, _ in read}) > 1:
+        raise JournalError(f"{copies[0]} and {copies[1]} are journals of different writers")
+    by_seq = {event.seq: event for found, _ in read for event in found}
+    events = [by_seq[seq] for seq in sorted(by_seq)]
+    best = min((lost for _, lost in read), key=lambda lost: len(lost.bad_lines))
+    missing = events[-1].seq + 1 - len(events)
+    return events, Damage(best.path, best.bad_lines, missing, any(lost.closed for _, lost in read))
 
 
 def _calls(events: Iterable[AnyEvent]) -> dict[str, Call]:

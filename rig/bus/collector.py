@@ -24,8 +24,8 @@ RECONNECT_S = 0.5
 ASK_AGAIN_S = 1.0
 CLIENT_TIMEOUT_S = 5.0
 
-_log = logging.getLogger("rig.bus")
-_log.setLevel(logging.CRITICAL)  # what the client says of a broken connection is recorded as an event
+quiet_log = logging.getLogger("rig.bus")
+quiet_log.setLevel(logging.CRITICAL)  # what the client says of a broken connection is recorded as an event
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Collector:
             tls_insecure=address.insecure if address.tls else None,
             timeout=CLIENT_TIMEOUT_S,
             keepalive=10,
-            logger=_log,
+            logger=quiet_log,
         ) as client:
             self._client = client
             await client.subscribe([(wire.all_of(self._run, "events"), 1), (wire.all_of(self._run, "status"), 1)])

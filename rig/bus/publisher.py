@@ -33,12 +33,22 @@ HEADER_LIMIT_BYTES = 64 << 10
 
 
 class Publisher:
-    """Follows the journal `spool` of `place`. Raises BusError when it has no header, UsageError for a bad address."""
+    """Follows the journal `spool` of `place`. Without `confirmed` the broker's word is enough to be done.
+
+    Raises BusError when the journal has no header, UsageError for an unusable password or certificate file.
+    """
 
     def __init__(
-        self, spool: Path, place: wire.Place, address: Address, on_refused: Callable[[str], None] | None = None
+        self,
+        spool: Path,
+        place: wire.Place,
+        address: Address,
+        on_refused: Callable[[str], None] | None = None,
+        *,
+        confirmed: bool = True,
     ) -> None:
         self._place = place
+        self._confirmed = confirmed
         self._address = address
         self._on_refused = on_refused
         self._fd = os.open(spool, os.O_RDONLY | os.O_CLOEXEC)
@@ -135,7 +145,11 @@ class Publisher:
         elif ending and self._closed_at != self._offset:
             # Set first: the collector may answer before the broker's acknowledgement has been seen.
             self._closed_at = self._offset
-            self._publish("status", self._status(ProducerState.CLOSED, self._offset), retain=True)
+            told = self._publish("status", self._status(ProducerState.CLOSED, self._offset), retain=True)
+            if told and not self._confirmed:
+                with self._changed:
+                    self._delivered = True
+                    self._changed.notify_all()
         else:
             with self._changed:
                 if not self._stopped and self._seek is None and self._ending == ending:

@@ -1,5 +1,6 @@
 """Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown."""
 
+from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerRefused, ProducerStatus
 from rig.events.types import Act, ActTaken, EndReason, SessionReady
 from rig.history import History
 from rig.measure.barge_in_stop import measure_cancel, measure_speech
@@ -11,7 +12,13 @@ BARGE_INS = (Act.BARGE_IN_SPEECH, Act.BARGE_IN_CANCEL)
 
 def check(history: History) -> CheckResult:
     """Unknown for anything short of the plan or the run's own requirements."""
-    findings = (*_run_end(history), *_callers(history), *_requirements(history), *_journals(history))
+    findings = (
+        *_run_end(history),
+        *_callers(history),
+        *_requirements(history),
+        *_journals(history),
+        *_producers(history),
+    )
     if findings:
         return CheckResult("completeness", Verdict.UNKNOWN, findings[0].text, findings)
     tried = sum(event.act in BARGE_INS for event in history.of(ActTaken))
@@ -19,6 +26,10 @@ def check(history: History) -> CheckResult:
         f"{sessions(history)} sessions, {cut_replies(history)} replies cut by {tried} barge-ins, "
         f"{returns(history)} returns got first audio"
     )
+    filled = history.of(EventsFilled)
+    if filled:
+        count = sum(event.events for event in filled)
+        summary += f"; {count} events of {_names(filled)} filled from the spool, none lost"
     return CheckResult("completeness", Verdict.PASS, summary)
 
 
@@ -78,3 +89,22 @@ def _journals(history: History) -> list[Finding]:
         if not damage.closed:
             found.append(Finding(f"{damage.path.name}: its writer did not end in order"))
     return found
+
+
+def _producers(history: History) -> list[Finding]:
+    """Producers that the bus told of and whose events are not here to their end, under their names."""
+    here = {header.producer for header in history.headers}
+    whole = {damage.path.stem for damage in history.damage if damage.closed and damage.missing == 0}
+    found = [
+        Finding(f"{event.producer} is not complete: {event.why}")
+        for event in history.of(ProducerIncomplete)
+        if event.producer not in whole
+    ]
+    announced = {event.producer for event in history.of(ProducerStatus)}
+    found += [Finding(f"{name} was announced and nothing of it is here") for name in sorted(announced - here)]
+    found += [Finding(f"{event.producer} was refused: {event.why}") for event in history.of(ProducerRefused)]
+    return found
+
+
+def _names(filled: list[EventsFilled]) -> str:
+    return ", ".join(sorted({event.producer for event in filled}))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from rig.config.base import StrictModel
+from rig.config.bus import Bus
 from rig.scripts import HangUpHow, HangUpWhen, InterruptBy, Return
 
 Weight = Annotated[float, Field(ge=0, le=1_000)]
@@ -121,4 +122,5 @@ class RunConfig(StrictModel):
     deadlines: Deadlines
     watch: Watch = Watch()
     require: Require = Require()
+    bus: Bus = Bus()
     schema_version: Literal[1] = 1
