@@ -19,9 +19,10 @@ from locust.env import Environment
 from locust.rpc import Message
 from locust.runners import MasterRunner, WorkerRunner
 
-from clients import microphone, wire
+from clients import bus, microphone, wire
 from clients.caller import Target
 from clients.counter import Counter
+from rig.bus.publisher import Publisher
 from rig.config.load import load_run
 from rig.config.run import RunConfig
 from rig.errors import RigError, UsageError
@@ -49,6 +50,8 @@ class Desk:
         self.environment = environment
         self.stopping = threading.Event()
         self.journal: Journal | None = None
+        self._publisher: Publisher | None = None
+        self._own_options = bus.own_options(environment.parsed_options)
         self._config: RunConfig | None = None
         self._plan: Plan | None = None
         self._target: Target | None = None
@@ -167,7 +170,7 @@ class Desk:
                 return  # the master calls nobody
             wire.realtime_url(self.environment.host or "", options.rig_model)
             self._target = Target(self.environment.host or "", options.rig_model, self._plan.seed, config.deadlines)
-            self._open_journal(Path(options.rig_journal_dir))
+            self._open_journal(bus.settings(options, self._own_options))
         except RigError as error:
             self.fail(error)
             return
@@ -176,13 +179,16 @@ class Desk:
         gc.collect()
         gc.freeze()
 
-    def _open_journal(self, folder: Path) -> None:
+    def _open_journal(self, chosen: dict[str, str]) -> None:
+        folder = Path(chosen["rig_journal_dir"])
         runner = self.environment.runner
         place = str(runner.worker_index) if isinstance(runner, WorkerRunner) else "local"
         again = "" if self._tests == 1 else f"-{self._tests}"
         folder.mkdir(parents=True, exist_ok=True)
         self._close_journal()
-        self.journal = Journal(folder, f"{ROLE}-{place}-{os.getpid()}{again}", ROLE)
+        producer = f"{ROLE}-{place}-{os.getpid()}{again}"
+        self.journal = Journal(folder, producer, ROLE)
+        self._publisher = bus.publish(self.journal, producer, ROLE, chosen, self._on_refused)
 
     def _on_test_stopping(self, **_: Any) -> None:
         self.stopping.set()
@@ -216,6 +222,11 @@ class Desk:
     def _close_journal(self, **_: Any) -> None:
         if self.journal is not None:
             self.journal.close()
+        if self._publisher is not None:
+            self._publisher.close()
+
+    def _on_refused(self, why: str) -> None:
+        self.fail(UsageError(f"the rig refused this process's events: {why}"))
 
     # ---- messages between master and workers
 

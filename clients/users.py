@@ -27,6 +27,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--rig-plan": {"default": "", "help": "plan file of a run; without it the plan is made from the run file"},
     "--rig-journal-dir": {"default": "", "help": "folder for the journals; without it a new one under results/"},
     "--rig-seed": {"default": None, "type": int, "help": "seed of the plan, instead of the run file's"},
+    "--rig-bus-url": {"default": "", "help": "broker for the events, mqtt(s)://host:port; without it journals only"},
+    "--rig-bus-run": {"default": "", "help": "run id on the bus: the name of the results folder of `rig run`"},
+    "--rig-bus-user": {"default": "", "help": "user name at the broker"},
+    "--rig-bus-password-env": {"default": "", "help": "name of the environment variable with the broker's password"},
+    "--rig-bus-ca-file": {"default": "", "help": "PEM file of the authority that signed the broker's certificate"},
+    "--rig-bus-insecure": {"default": "", "help": "1: take any certificate of the broker"},
     "--rig-model": {"default": "minicpmo", "help": "served model name"},
 }
 

@@ -5,6 +5,7 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,12 +21,24 @@ SLACK_S = 10.0
 class Callers:
     """The Locust process of a run. It stops by itself when the load is over and the last calls have ended."""
 
-    def __init__(self, config: RunConfig, folder: Path, url: str, model: str, *, open_loop: bool = False) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        url: str,
+        model: str,
+        *,
+        journals: Path,
+        bus: Mapping[str, str],
+        open_loop: bool = False,
+    ) -> None:
         self._open_loop = open_loop
         self._config = config
         self._folder = folder
         self._url = url
         self._model = model
+        self._journals = journals
+        self._bus = bus
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -41,6 +54,7 @@ class Callers:
         with log.open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command(),
+                env=_environment(self._bus),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -87,11 +101,16 @@ class Callers:
             *("--host", self._url, "--rig-model", self._model),
             *("--rig-config", str((self._folder / "run.yaml").resolve())),
             *("--rig-plan", str((self._folder / "plan.jsonl").resolve())),
-            *("--rig-journal-dir", str((self._folder / "events").resolve())),
+            *("--rig-journal-dir", str(self._journals.resolve())),
         ]
         if load.processes > 1:
             command += ["--processes", str(load.processes)]
         return command
+
+
+def _environment(bus: Mapping[str, str]) -> dict[str, str]:
+    """Ours, with the bus of this run and of no other."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("RIG_BUS_")}, **bus}
 
 
 def _locustfile() -> Path:

@@ -5,7 +5,8 @@ RigError
 │   ├── ConfigError     a config file: names file, line, key and remedy
 │   └── PreflightError  the machine cannot do what was asked (port, memory, package)
 ├── PipelineError       the server under test did not come up or could not be stopped
-└── JournalError        a journal cannot be written or is not a journal
+├── JournalError        a journal cannot be written or is not a journal
+└── BusError            the event bus cannot be started, or something on it is not of the rig
 """
 
 from pathlib import Path
@@ -50,3 +51,7 @@ class PipelineError(RigError):
 
 class JournalError(RigError):
     """A journal cannot be written, or a file is not a journal."""
+
+
+class BusError(RigError):
+    """The event bus cannot be started, or a message on it is not one of the rig's."""

@@ -17,7 +17,8 @@ from rig.config.load import AnyPipeline, load_pipeline, load_run
 from rig.config.pipeline import Duplex, ExternalServer, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.errors import JournalError, RigError
-from rig.events.journal import Damage, Reader
+from rig.events.copies import AnyReader, open_copies
+from rig.events.journal import Damage
 from rig.events.types import (
     AnyEvent,
     CallEnded,
@@ -40,6 +41,7 @@ RUN_FILE = "run.yaml"
 PIPELINE_FILE = "pipeline.yaml"
 PLAN_FILE = "plan.jsonl"
 EVENTS_DIR = "events"
+SPOOL_DIR = "spool"
 
 LATE_NS = 5 * NS_PER_S
 """How long after its end a call is kept for what its journal may still say about it."""
@@ -193,9 +195,9 @@ def load(folder: Path) -> History:
         raise RigError(f"{folder} is not a results folder: it has no {RUN_FILE}")
     unreadable: list[str] = []
     journals: list[_Journal] = []
-    for path in sorted((folder / EVENTS_DIR).glob("*.jsonl")):
+    for copies in _producers(folder):
         try:
-            journals.append(_Journal(Reader(path)))
+            journals.append(_Journal(open_copies(copies)))
         except JournalError as error:
             unreadable.append(str(error))
     if not journals:
@@ -213,6 +215,13 @@ def load(folder: Path) -> History:
     )
 
 
+def _producers(folder: Path) -> list[list[Path]]:
+    """For each producer its journal as collected and, where it was left, its spool."""
+    folders = (folder / EVENTS_DIR, folder / SPOOL_DIR)
+    names = sorted({path.name for place in folders for path in place.glob("*.jsonl")})
+    return [[place / name for place in folders if (place / name).is_file()] for name in names]
+
+
 CALLER_ROLE = "caller"
 """Role of the journals that callers write; they are never held whole."""
 
@@ -220,7 +229,7 @@ CALLER_ROLE = "caller"
 class _Journal:
     """One journal: what of it is held, and its blocks."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: AnyReader) -> None:
         self.reader = reader
         self._held: list[AnyEvent] | None = None
         if reader.header.role != CALLER_ROLE:

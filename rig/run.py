@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from rig import history, machine
+from rig.bus import preflight as bus_preflight
+from rig.bus.address import Address
+from rig.bus.preflight import for_callers
+from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns, to_s
+from rig.config.bus import BusKind
 from rig.config.load import AnyPipeline, load_both
 from rig.config.overrides import Overrides, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
@@ -63,11 +68,15 @@ def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Ov
         preflight.check(pipeline, machine.probe())
     elif isinstance(pipeline, GoldenPipeline):
         faults.parse(pipeline.golden.faults)
+    bus = None
+    if config.bus.chosen is BusKind.EXTERNAL:
+        bus = bus_preflight.address_of(config.bus, run_file)
+        bus_preflight.check(bus, run_file)
     plan = make_plan(config, run_file)
     run_text = written_with(run_file, overrides)
     folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
     say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
+    asyncio.run(_Run(config, pipeline, plan, folder, bus, say).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
@@ -130,14 +139,26 @@ class _Run:
     """One run that goes on: the parts it started, in the order in which they are stopped again."""
 
     def __init__(
-        self, config: RunConfig, pipeline: AnyPipeline, plan: Plan, folder: Path, say: Callable[[str], None]
+        self,
+        config: RunConfig,
+        pipeline: AnyPipeline,
+        plan: Plan,
+        folder: Path,
+        broker: Address | None,
+        say: Callable[[str], None],
     ) -> None:
         self._config = config
         self._pipeline = pipeline
         self._plan = plan
         self._folder = folder
         self._say = say
-        self._journal = Journal(folder / history.EVENTS_DIR, "rig", "rig")
+        self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
+        self._bus: RunBus | None = None
+        self._spools = folder / history.EVENTS_DIR
+        if config.bus.chosen is not BusKind.NONE:
+            self._spools = folder / history.SPOOL_DIR
+            self._spools.mkdir()
+            self._bus = RunBus(broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
         self._phase = Phase.BOOT
         self._began_ns = monotonic_ns()
         self._interrupted = asyncio.Event()
@@ -153,6 +174,8 @@ class _Run:
             RunStarted, run_id=self._folder.name, seed=self._plan.seed, plan_sha256=self._plan.sha256()
         )
         try:
+            if self._bus is not None:
+                await self._bus.start()
             if isinstance(self._pipeline, ExternalServer):
                 end = await self._with_external(self._pipeline)
             else:
@@ -164,8 +187,12 @@ class _Run:
             raise
         finally:
             progress.cancel()
+            if self._bus is not None:
+                await self._bus.finish()
             self._journal.record(RunEnded, reason=end.reason, detail=end.detail)
             self._journal.close()
+            if self._bus is not None:
+                await self._bus.stop()
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
@@ -200,7 +227,15 @@ class _Run:
 
     async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
         """Load, drain and the watch after it, until an end."""
-        callers = Callers(self._config, self._folder, url, model, open_loop=self._plan.is_open)
+        callers = Callers(
+            self._config,
+            self._folder,
+            url,
+            model,
+            journals=self._spools,
+            bus=self._bus_environment(),
+            open_loop=self._plan.is_open,
+        )
         self._enter(Phase.LOAD)
         try:
             await callers.start()
@@ -251,6 +286,10 @@ class _Run:
         except _CallersLostError as lost:
             return End(EndReason.CALLERS_LOST, str(lost))
         return End(EndReason.ENGINE_LOST, str(result)) if name == "lost" else None
+
+    def _bus_environment(self) -> dict[str, str]:
+        address = None if self._bus is None else self._bus.address
+        return {} if address is None else {"RIG_BUS_RUN": self._folder.name, **for_callers(address)}
 
     def _model(self, config: PipelineConfig | GoldenPipeline) -> str:
         if isinstance(config, GoldenPipeline):

@@ -1,5 +1,6 @@
 """Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown."""
 
+from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerRefused, ProducerStatus
 from rig.events.types import EndReason
 from rig.fold import Fold
 from rig.history import Call, History
@@ -27,12 +28,13 @@ class Completeness(Fold[CheckResult]):
             *_callers(history, totals),
             *_requirements(history, totals),
             *_journals(history),
+            *_producers(history),
         )
         if findings:
             return CheckResult("completeness", Verdict.UNKNOWN, findings[0].text, findings)
         summary = (
             f"{totals.sessions} sessions, {totals.cut_replies} replies cut by {totals.barge_ins} barge-ins, "
-            f"{totals.returns} returns got first audio"
+            f"{totals.returns} returns got first audio{_filled(history)}"
         )
         return CheckResult("completeness", Verdict.PASS, summary)
 
@@ -83,3 +85,26 @@ def _journals(history: History) -> list[Finding]:
     if history.lost_starts > 0:
         found.append(Finding(f"{history.lost_starts} calls cannot be judged: their first event is lost"))
     return found
+
+
+def _producers(history: History) -> list[Finding]:
+    """Producers that the bus told of and whose events are not here to their end, under their names."""
+    here = {header.producer for header in history.headers}
+    whole = {damage.path.stem for damage in history.damage if damage.closed and damage.missing == 0}
+    found = [
+        Finding(f"{event.producer} is not complete: {event.why}")
+        for event in history.of(ProducerIncomplete)
+        if event.producer not in whole
+    ]
+    announced = {event.producer for event in history.of(ProducerStatus)}
+    found += [Finding(f"{name} was announced and nothing of it is here") for name in sorted(announced - here)]
+    found += [Finding(f"{event.producer} was refused: {event.why}") for event in history.of(ProducerRefused)]
+    return found
+
+
+def _filled(history: History) -> str:
+    filled = history.of(EventsFilled)
+    if not filled:
+        return ""
+    names = ", ".join(sorted({event.producer for event in filled}))
+    return f"; {sum(event.events for event in filled)} events of {names} filled from the spool, none lost"

@@ -67,6 +67,13 @@ def load_model(
         raise _explain(path, lines, model, first) from error
 
 
+def line_of(path: Path, key: str) -> int | None:
+    """The line, from 1, of a setting given by its dotted path; None where the file leaves it out."""
+    lines = _lines(_compose(path))
+    parts = tuple(key.split("."))
+    return next((lines[parts[:end]] for end in range(len(parts), 0, -1) if parts[:end] in lines), None)
+
+
 def _compose(path: Path) -> yaml.MappingNode:
     try:
         text = path.read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rig.config.arrivals import Arrivals, Closed, Ramp, Replay
 from rig.config.base import StrictModel
+from rig.config.bus import Bus
 from rig.scripts import HangUpHow, HangUpWhen, InterruptBy, Return
 
 Weight = Annotated[float, Field(ge=0, le=1_000)]
@@ -177,4 +178,5 @@ class RunConfig(StrictModel):
     watch: Watch = Watch()
     memory: Memory = Memory()
     require: Require = Require()
+    bus: Bus = Bus()
     schema_version: Literal[1] = 1

@@ -10,6 +10,9 @@ from typing import Annotated
 
 import msgspec
 
+from rig.events.base import Event as Event
+from rig.events.bus import BusEvent
+
 SCHEMA_VERSION = 1
 
 SlipUs = Annotated[int, msgspec.Meta(description="actual minus planned send time, microseconds")]
@@ -77,15 +80,6 @@ class Outcome(enum.StrEnum):
     UNFINISHED = "unfinished"
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type", gc=False):
-    """Base of all events: `seq` counts from 0 per producer without a gap."""
-
-    # gc=False: no event can be part of a cycle, and reading millions must not set the collector off.
-
-    seq: int
-    t_ns: int
-
-
 class Header(Event, frozen=True, tag="header"):
     """First line of every journal."""
 
@@ -145,8 +139,8 @@ class PipelineStopped(Event, frozen=True, tag="pipeline_stopped"):
     """
 
     forced: list[int]
-    segments_removed: list[str] = []
-    segments_left: list[str] = []
+    segments_removed: list[str] = msgspec.field(default_factory=list)
+    segments_left: list[str] = msgspec.field(default_factory=list)
 
 
 class ProcessSeen(Event, frozen=True, tag="process_seen"):
@@ -373,6 +367,7 @@ AnyEvent = (
     | RunStarted
     | PhaseEntered
     | RunEnded
+    | BusEvent
     | PipelineReady
     | PipelineStopped
     | ProcessSeen

@@ -16,11 +16,13 @@ import wave
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from rig.marks import encode_frames, voice_of
@@ -192,7 +194,15 @@ class ScriptedServer:
         self.sessions: dict[str, Session] = {}
         self.received: list[dict[str, Any]] = []
         self.lost: list[str] = []
-        self.server: Server = serve(self.talk, "127.0.0.1", 0, compression=None, max_size=None, ping_interval=None)
+        self.server: Server = serve(
+            self.talk,
+            "127.0.0.1",
+            0,
+            compression=None,
+            max_size=None,
+            ping_interval=None,
+            process_request=answer_health,
+        )
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
@@ -217,7 +227,12 @@ class ScriptedServer:
         session: Session | None = None
         try:
             for data in connection:
-                message = json.loads(data)
+                try:
+                    message = json.loads(data)
+                except ValueError:
+                    error = {"code": "invalid_json", "message": "Invalid JSON in session.update"}
+                    connection.send(json.dumps({"type": "error", "error": error}))
+                    return
                 self.received.append(message)
                 if session is None:
                     session = self.greet(connection, message)
@@ -313,6 +328,11 @@ def voice_in(data_url: str) -> int:
         voice = voice_of(samples.astype(np.float32), recording.getframerate())
     assert voice is not None
     return voice
+
+
+def answer_health(connection: ServerConnection, request: Request) -> Response | None:
+    """GET /health, as a server that is ready."""
+    return connection.respond(HTTPStatus.OK, "{}") if request.path == "/health" else None
 
 
 @contextmanager

@@ -60,9 +60,12 @@ DOING = 2
 READING_AND_TELLING = (3, 4)
 
 CALLER_PACKAGES = {
+    "aiomqtt",
+    "iotcore",
     "msgspec",
     "numpy",
     "packaging",
+    "paho",
     "psutil",
     "pydantic",
     "pydantic_core",
