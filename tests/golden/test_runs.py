@@ -23,13 +23,26 @@ LIMIT_S = 170
 
 FAULTS = {
     "healthy": ("none", "pass"),
-    "die": ("die:after_sessions=3", "liveness"),
+    "die": ("die:after_sessions=2", "liveness"),
     "late_death": ("late_death:delay_s=0.5", "liveness"),
-    "hang": ("hang:after_sessions=3", "progress"),
+    "hang": ("hang:after_sessions=2", "progress"),
     "close_1011": ("close_1011:after_sessions=2", "connections"),
     "refuse": ("refuse:after_sessions=1,p=0.5", "refusals"),
     "cross_audio": ("cross_audio:times=2", "audio"),
+    "resurrect": ("resurrect", "audio"),
+    "lose_slot": ("lose_slot", "refusals"),
 }
+
+HANG_UPS = {
+    "hang_up": {
+        "weight": 1,
+        "how": {"rst": 1, "close_frame": 1},
+        "when": {"during_reply": 1},
+        "then": {"new_session": 1},
+        "after_s": {"low": 0.1, "high": 0.3},
+    }
+}
+"""For faults that need callers who hang up."""
 
 RUN: Mapping[str, Any] = {
     "question": "Does the rig see the fault that the golden server has?",
@@ -37,7 +50,7 @@ RUN: Mapping[str, Any] = {
     "seed": 5,
     "load": {
         "callers": 2,
-        "duration_s": 8,
+        "duration_s": 12,
         "pause_s": {"low": 0.1, "high": 0.3},
         "think_s": {"low": 0.1, "high": 0.2},
     },
@@ -63,16 +76,19 @@ class Ended:
 
 
 def rig_run(folder: Path, fault: str) -> Ended:
-    """`rig run` with two polite callers."""
+    """`rig run` with two callers, polite ones unless the fault needs others."""
+    run = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
+    # Callers who hang up once find no slot any more when each of them had one.
+    slots = 2 if fault == "lose_slot" else 4
     pipeline = {
         "question": "Does the rig see the fault that this server has?",
         "hardware_label": "golden",
-        "duplex_session": {"max_sessions": 4, "disconnect_grace_s": 1.0, "reaper_interval_s": 0.2},
+        "duplex_session": {"max_sessions": slots, "disconnect_grace_s": 1.0, "reaper_interval_s": 0.2},
         "golden": {"reply_s": 1.5, "first_audio_ms": 200, "chunk_ms": 400, "pace_ms": 400, "faults": [fault]},
     }
     folder.mkdir()
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
-    (folder / "run.yaml").write_text(yaml.safe_dump(dict(RUN)))
+    (folder / "run.yaml").write_text(yaml.safe_dump(run))
     results = folder / "results"
     command = [sys.executable, "-m", "rig.cli", "run", str(folder / "run.yaml"), "--results", str(results)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=dict(os.environ))
