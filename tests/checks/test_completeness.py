@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rig.checks.completeness import check, cut_replies, returns, sessions
+from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerState, ProducerStatus
 from rig.events.types import Act, Connect, EndReason
 from rig.verdict import Verdict
 from tests.builders import RUN_YAML, Run, edited
@@ -133,3 +134,36 @@ def test_journals_of_two_hosts_do_not_compare(tmp_path: Path) -> None:
     result = check(run.history())
     assert result.verdict is Verdict.UNKNOWN
     assert result.summary == "the journals come from 2 boots or hosts: their times do not compare"
+
+
+def test_a_producer_that_stayed_short_makes_the_run_unknown_under_its_name(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, ProducerIncomplete, producer="caller-far", role="caller", why="it did not end")
+    run.stop()
+    result = check(run.history())
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.summary == "caller-far is not complete: it did not end"
+
+
+def test_a_producer_that_was_short_and_whose_whole_journal_was_brought_since_is_complete(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, ProducerIncomplete, producer="callers", role="callers", why="it did not end")
+    run.stop()
+    assert check(run.history()).verdict is Verdict.PASS
+
+
+def test_a_producer_that_was_announced_and_of_which_nothing_is_here_makes_the_run_unknown(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    online = {"role": "caller", "host": "far", "pid": 9, "state": ProducerState.ONLINE}
+    run.rig(2.0, ProducerStatus, producer="caller-far", **online)
+    run.stop()
+    assert check(run.history()).summary == "caller-far was announced and nothing of it is here"
+
+
+def test_what_was_filled_from_the_spool_is_said_and_changes_no_verdict(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, EventsFilled, producer="callers", events=12, size_bytes=900)
+    run.stop()
+    result = check(run.history())
+    assert result.verdict is Verdict.PASS
+    assert result.summary.endswith("; 12 events of callers filled from the spool, none lost")
