@@ -28,8 +28,9 @@ check: setup ## Lint, format, types, layering, sizes, pins and the paths named i
 	@.venv/bin/mypy rig clients tests benchmarks $(wildcard scripts/*.py)
 	@.venv/bin/python -m pytest -q tests/house
 
-bench: setup ## What the callers' hot path costs, as ratios, and what judging a long run costs
+bench: setup ## What the callers' hot path, the event bus and judging cost, as ratios
 	@.venv/bin/python benchmarks/hot_path.py
+	@.venv/bin/python benchmarks/bus.py
 	@.venv/bin/python benchmarks/judge.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it

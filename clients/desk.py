@@ -77,7 +77,7 @@ class Desk:
         events.quitting.add_listener(self._on_quitting)
         events.quit.add_listener(self._close_journal)
         atexit.register(self._close_journal)
-        # The loop's idea of now is as old as the imports; Locust's run time must not count them.
+        # The loop's clock stands still while modules are imported: a run time counted from it would be too short.
         gevent.get_hub().loop.update_now()
 
     # ---- what a caller asks for

@@ -187,12 +187,14 @@ class _Run:
             raise
         finally:
             progress.cancel()
-            if self._bus is not None:
-                await self._bus.finish()
-            self._journal.record(RunEnded, reason=end.reason, detail=end.detail)
-            self._journal.close()
-            if self._bus is not None:
-                await self._bus.stop()
+            try:
+                if self._bus is not None:
+                    await self._bus.finish()
+            finally:
+                self._journal.record(RunEnded, reason=end.reason, detail=end.detail)
+                self._journal.close()
+                if self._bus is not None:
+                    await self._bus.stop()
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 

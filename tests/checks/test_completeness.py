@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rig.checks.completeness import Completeness
+from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerState, ProducerStatus
 from rig.events.types import Act, Connect, EndReason
 from rig.fold import result_of
 from rig.measure.totals import TotalsFold
@@ -157,3 +158,36 @@ def test_an_open_load_whose_calls_did_not_all_begin_is_unknown(tmp_path: Path) -
     run.stop()
     result = result_of(Completeness, run.history())
     assert (result.verdict, result.summary) == (Verdict.UNKNOWN, "1 of 2 planned calls never began: o000001")
+
+
+def test_a_producer_that_stayed_short_makes_the_run_unknown_under_its_name(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, ProducerIncomplete, producer="caller-far", role="caller", why="it did not end")
+    run.stop()
+    result = result_of(Completeness, run.history())
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.summary == "caller-far is not complete: it did not end"
+
+
+def test_a_producer_that_was_short_and_whose_whole_journal_was_brought_since_is_complete(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, ProducerIncomplete, producer="callers", role="callers", why="it did not end")
+    run.stop()
+    assert result_of(Completeness, run.history()).verdict is Verdict.PASS
+
+
+def test_a_producer_that_was_announced_and_of_which_nothing_is_here_makes_the_run_unknown(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    online = {"role": "caller", "host": "far", "pid": 9, "state": ProducerState.ONLINE}
+    run.rig(2.0, ProducerStatus, producer="caller-far", **online)
+    run.stop()
+    assert result_of(Completeness, run.history()).summary == "caller-far was announced and nothing of it is here"
+
+
+def test_what_was_filled_from_the_spool_is_said_and_changes_no_verdict(tmp_path: Path) -> None:
+    run = whole_run(tmp_path / "run")
+    run.rig(9.0, EventsFilled, producer="callers", events=12, size_bytes=900)
+    run.stop()
+    result = result_of(Completeness, run.history())
+    assert result.verdict is Verdict.PASS
+    assert result.summary.endswith("; 12 events of callers filled from the spool, none lost")

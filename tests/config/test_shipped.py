@@ -17,6 +17,8 @@ def test_there_are_shipped_configs() -> None:
 @pytest.mark.parametrize("name", FILES, ids=str)
 def test_a_shipped_config_is_good(name: Path) -> None:
     kind = name.parts[0]
+    if kind == "mosquitto":
+        return  # tests/bus/test_mosquitto.py starts a broker with it
     assert kind in ("runs", "pipelines"), f"say here how {name} is read"
     if kind == "runs":
         run, _, _ = load_both(CONFIGS / name)
