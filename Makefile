@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check bench pins clean
+.PHONY: help setup smoke test test-fast check bench bench-callers pins clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -30,6 +30,9 @@ check: setup ## Lint, format, types, layering, sizes, pins and the paths named i
 
 bench: setup ## What the callers' hot path costs, as ratios
 	@.venv/bin/python benchmarks/hot_path.py
+
+bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 3 minutes)
+	@PYTHONPATH=. .venv/bin/python benchmarks/callers.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
 	@bash scripts/pin.sh
