@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check bench pins clean
+.PHONY: help setup smoke test test-fast check bench bench-callers pins clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -32,6 +32,9 @@ bench: setup ## What the callers' hot path, the event bus and judging cost, as r
 	@.venv/bin/python benchmarks/hot_path.py
 	@.venv/bin/python benchmarks/bus.py
 	@.venv/bin/python benchmarks/judge.py
+
+bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 3 minutes)
+	@PYTHONPATH=. .venv/bin/python benchmarks/callers.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
 	@bash scripts/pin.sh

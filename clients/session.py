@@ -4,7 +4,6 @@ In go the server's messages with the time they were read, and what the caller in
 what to write into the journal. A session outlives its connection: after a drop it can be resumed by another one.
 """
 
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -251,8 +250,8 @@ class Session:
         elif reply.ended:
             records.append(_surprise(f"audio of response {response_id} after its terminal event"))
         try:
-            pcm = np.frombuffer(binascii.a2b_base64(message.delta or ""), dtype="<i2")
-        except ValueError as error:
+            pcm = np.frombuffer(wire.audio_of(message), dtype="<i2")
+        except (ValueError, wire.MalformedError) as error:
             return [*records, _surprise(f"audio that cannot be decoded: {error}")]
         before = reply.reader.unreadable_samples
         marks = reply.reader.feed(pcm)

@@ -43,3 +43,11 @@ def test_addresses_the_duplex_endpoint_and_keeps_a_path_that_was_given() -> None
 def test_refuses_an_address_that_is_no_websocket(base: str) -> None:
     with pytest.raises(UsageError, match="ws://"):
         wire.realtime_url(base, "m")
+
+
+def test_audio_comes_out_of_a_delta_and_bad_base64_is_malformed() -> None:
+    assert wire.audio_of(wire.decode(b'{"type":"x","delta":"AQID"}')) == b"\x01\x02\x03"
+    assert wire.audio_of(wire.decode(b'{"type":"x"}')) == b""
+    assert wire.audio_of(wire.decode(b'{"type":"x","delta":null}')) == b""
+    with pytest.raises(wire.MalformedError, match="not base64"):
+        wire.audio_of(wire.decode(b'{"type":"x","delta":"A?"}'))

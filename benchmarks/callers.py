@@ -1,0 +1,127 @@
+"""How many full-rate callers one core carries, and what a caller costs beside other clients: `make bench-callers`.
+
+Every caller sends a frame each 100 ms and is spoken to all the time: 24 kHz audio in chunks of one second, decoded,
+marks read, journaled. Callers are one process; the server is another. Prints send slip and CPU seconds per
+caller-second, and the latter as ratios of one run.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rig.events import journal
+from rig.events.types import AudioReceived, FramesSent
+from rig.measure.figure import percentile_ms
+
+HERE = Path(__file__).resolve().parent
+TICKS = os.sysconf("SC_CLK_TCK")
+SETTLE_S = 2.0
+RUN = """
+question: What does a caller cost when it is spoken to all the time?
+pipeline: nowhere.yaml
+seed: 5
+load: {{callers: {callers}, duration_s: 600, pause_s: {{low: 0, high: 5}}, think_s: {{low: 0.5, high: 1}}}}
+behaviours: {{polite: {{weight: 1, turns: {{low: 1, high: 1}}}}}}
+deadlines: {{connect_s: 20, first_audio_s: 20, reply_s: 600, return_s: 20}}
+"""
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process so far, from /proc."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+Server = subprocess.Popen[bytes]
+
+
+def measured(command: list[str], count: int, server: Server, window_s: float) -> tuple[float, float, int, int]:
+    """CPU seconds of the callers and of the server in a window, and its bounds; the callers are stopped after it.
+
+    The window begins when all of them are spoken to, which the server tells with a line each.
+    """
+    callers = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert server.stdout is not None
+        for _ in range(count):
+            server.stdout.readline()
+        time.sleep(SETTLE_S)
+        began_ns, ours, theirs = time.monotonic_ns(), cpu_s(callers.pid), cpu_s(server.pid)
+        time.sleep(window_s)
+        return cpu_s(callers.pid) - ours, cpu_s(server.pid) - theirs, began_ns, time.monotonic_ns()
+    finally:
+        callers.send_signal(signal.SIGKILL)
+        callers.wait()
+
+
+def rig_callers(callers: int, url: str, server: Server, window_s: float) -> float:
+    """Measure the rig's callers; prints a line and returns CPU seconds per caller-second."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "run.yaml").write_text(RUN.format(callers=callers), encoding="utf-8")
+        locustfile = str(HERE.parent / "clients" / "locustfile.py")
+        command = [sys.executable, "-m", "locust", "-f", locustfile, "--headless", "--only-summary", "--host", url]
+        command += ["--rig-config", str(folder / "run.yaml"), "--rig-journal-dir", str(folder / "events")]
+        ours, theirs, began_ns, ended_ns = measured(command, callers, server, window_s)
+        (path,) = (folder / "events").glob("*.jsonl")
+        events = [event for event in journal.read(path)[0] if began_ns <= event.t_ns <= ended_ns]
+    slips = sorted(slip * 1_000 for event in events if isinstance(event, FramesSent) for slip in event.slips_us)
+    chunks = [event for event in events if isinstance(event, AudioReceived)]
+    heard = sum(event.samples for event in chunks) / 24_000 / callers / window_s
+    unreadable = sum(event.unreadable for event in chunks)
+    cost = ours / callers / window_s
+    print(
+        f"rig {callers:4} callers: {ours / window_s:5.2f} core, server {theirs / window_s:4.2f} core, slip of "
+        f"{len(slips)} frames p50 {percentile_ms(slips, 50):.1f} ms p99 {percentile_ms(slips, 99):.1f} ms, "
+        f"{cost * 1e3:.2f} ms CPU per caller-second, audio {heard:.2f} of real time, {unreadable} samples unreadable",
+        flush=True,
+    )
+    return cost
+
+
+def other_callers(kind: str, callers: int, url: str, server: Server, window_s: float) -> float:
+    """Measure other clients; prints a line and returns CPU seconds per caller-second."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder) / "lines"
+        command = [sys.executable, str(HERE / "other_callers.py"), kind, url, str(callers), str(lines)]
+        ours, _, _, _ = measured(command, callers, server, window_s)
+        chunks = len(lines.read_text(encoding="utf-8").splitlines())
+    cost = ours / callers / window_s
+    print(f"{kind:5} {callers:4} callers: {ours / window_s:5.2f} core, {cost * 1e3:.2f} ms CPU per caller-second, "
+          f"{chunks} chunks heard", flush=True)  # fmt: skip
+    return cost
+
+
+def main() -> None:
+    """Every size, then the comparison."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=18_390)
+    parser.add_argument("--callers", type=int, nargs="+", default=[100, 200, 300])
+    parser.add_argument("--compare", type=int, default=60, help="callers in the comparison; 0 leaves it out")
+    parser.add_argument("--window-s", type=float, default=10)
+    given = parser.parse_args()
+    command = [sys.executable, str(HERE / "audio_server.py"), "--port", str(given.port)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    server.stdout.readline()
+    url = f"ws://127.0.0.1:{given.port}"
+    try:
+        for callers in given.callers:
+            rig_callers(callers, url, server, given.window_s)
+        if given.compare:
+            ours = rig_callers(given.compare, url, server, given.window_s)
+            for kind in ("plain", "stock"):
+                theirs = other_callers(kind, given.compare, url, server, given.window_s)
+                print(f"CPU per caller-second, {kind} / rig: {theirs / ours:.2f} x", flush=True)
+    finally:
+        server.kill()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()
