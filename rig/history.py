@@ -5,7 +5,7 @@ rig and its watchers recorded is small and held whole. What the callers recorded
 handed out once it has ended and is then forgotten, so that memory holds the open calls only.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -58,14 +58,10 @@ class Call:
         self.events = sorted(events, key=_time)
         self._replies: dict[tuple[int, str | int], list[AudioReceived]] | None = None
         self._said: dict[str, list[ServerEvent]] | None = None
-        self._kinds: dict[type[Event], list[Any]] = {}
-        kinds = self._kinds
+        kinds: dict[type[Event], list[Any]] = defaultdict(list)
         for event in self.events:
-            kind = type(event)
-            if kind in kinds:
-                kinds[kind].append(event)
-            else:
-                kinds[kind] = [event]
+            kinds[type(event)].append(event)
+        self._kinds = kinds
 
     def of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The call's events of one kind (a concrete event type), in order of time."""
@@ -85,9 +81,10 @@ class Call:
     def said(self, name: str) -> Sequence[ServerEvent]:
         """The server's events of one name, in order of time."""
         if self._said is None:
-            self._said = {}
+            said: dict[str, list[ServerEvent]] = defaultdict(list)
             for event in self.of(ServerEvent):
-                self._said.setdefault(event.name, []).append(event)
+                said[event.name].append(event)
+            self._said = said
         return self._said.get(name, ())
 
 

@@ -93,8 +93,12 @@ class Measured:
 
     def slot(self, behaviour: str, at_ns: int) -> int:
         """Behaviour and window as one number."""
-        place = self.behaviours.setdefault(behaviour, len(self.behaviours))
-        window = min(max((at_ns - self.origin_ns) // self.bin_ns, 0), MAX_BINS - 1)
+        place = self.behaviours.get(behaviour)
+        if place is None:
+            place = self.behaviours[behaviour] = len(self.behaviours)
+        window = (at_ns - self.origin_ns) // self.bin_ns
+        if not 0 <= window < MAX_BINS:
+            window = 0 if window < 0 else MAX_BINS - 1
         return place << _BIN_BITS | window
 
     def add(self, behaviour: str, at_ns: int, value: int, interval: int = 0) -> None:

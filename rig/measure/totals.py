@@ -77,13 +77,13 @@ class TotalsFold(Fold[Totals]):
             window = min((event.t_ns - self.history.origin_ns) // self._window_ns, MAX_BINS - 1)
             totals.turns_by_window.setdefault(window, Counter())[event.outcome] += 1
         totals.turns_by_behaviour.setdefault(call.start.behaviour, Counter()).update(outcomes)
-        totals.spoken_ns += sum(len(sent.slips_us) * sent.interval_ns for sent in call.of(FramesSent))
+        totals.spoken_ns += sum([len(sent.slips_us) * sent.interval_ns for sent in call.of(FramesSent)])
         totals.acts.update(event.act for event in call.of(ActTaken))
         ready = call.of(SessionReady)
         totals.resumed += sum(event.resumed for event in ready)
         totals.sessions += sum(not event.resumed for event in ready)
         totals.refused += len(call.of(Refused))
-        totals.samples += sum(chunk.samples for chunk in call.of(AudioReceived))
+        totals.samples += sum([chunk.samples for chunk in call.of(AudioReceived)])
         for fold in (*self._stops, *self._returns):
             fold.see(call)
 

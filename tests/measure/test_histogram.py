@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rig.errors import RigError
@@ -27,6 +27,7 @@ def drawn(seed: int, count: int = 3_000) -> list[int]:
     return [round(10 ** (draw.random() * 10.5)) for _ in range(count)]
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_every_value_lies_in_its_bucket_and_no_bucket_is_wider_than_a_thousandth(values: list[int]) -> None:
     array = np.array(values, dtype=np.int64)
@@ -61,6 +62,7 @@ def test_the_package_reads_our_payload_and_we_read_the_packages(values: list[int
     assert Histogram.decode(ours.encode()) == ours
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_merging_loses_nothing(first: list[int], second: list[int]) -> None:
     merged = Histogram.of(first) + Histogram.of(second)
