@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rig.events import journal
 from rig.events.types import AudioReceived, FramesSent
-from rig.measure.figure import percentile_ms
+from rig.measure.load import percentile_ms
 
 HERE = Path(__file__).resolve().parent
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -158,6 +158,14 @@ class Memory(StrictModel):
     ] = 0.1
 
 
+class Playback(StrictModel):
+    """The loudspeaker that a caller is thought to have; it changes figures, never what the callers do."""
+
+    jitter_buffer_s: Annotated[
+        Seconds, Field(description="seconds the player waits after the first audio of a reply")
+    ] = 0
+
+
 class Require(StrictModel):
     """What must have happened at least; below it the verdict is unknown, never pass."""
 
@@ -177,6 +185,7 @@ class RunConfig(StrictModel):
     deadlines: Deadlines
     watch: Watch = Watch()
     memory: Memory = Memory()
+    playback: Playback = Playback()
     require: Require = Require()
     bus: Bus = Bus()
     schema_version: Literal[1] = 1

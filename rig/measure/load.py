@@ -4,13 +4,13 @@
 time had come and a slot was free: what the rig itself was late.
 """
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
 from rig.clock import to_ms
 from rig.events.types import CallStarted
-from rig.measure.figure import percentile_ms
 from rig.plan import Plan
 
 NAMED = 20
@@ -84,3 +84,11 @@ def _delay(values_ns: list[int]) -> Delay:
         return Delay(None, None, None, None)
     mean_ms = to_ms(sum(values)) / len(values)
     return Delay(mean_ms, percentile_ms(values, 50), percentile_ms(values, 99), to_ms(values[-1]))
+
+
+def percentile_ms(sorted_ns: Sequence[int], percent: float) -> float | None:
+    """Nearest-rank percentile of sorted nanoseconds, in milliseconds: always a value that really occurred."""
+    if not sorted_ns:
+        return None
+    rank = max(1, math.ceil(len(sorted_ns) * percent / 100))
+    return to_ms(sorted_ns[rank - 1])

@@ -44,4 +44,4 @@ def judge_folder(folder: Path) -> Judgement:
     measures = [Guarded(measure, history) for measure in FIGURES]
     totals = Guarded(TotalsFold, history)
     run_folds(history, (*checks, *measures, totals))
-    return Judgement(history, results(CHECKS, checks), figures(measures), totals.result())
+    return Judgement(history, results(CHECKS, checks), figures(history, measures), totals.result())

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import msgspec
 
-from rig.report import markdown, summary
+from rig.report import junit, markdown, summary
 from rig.report.judgement import Judgement
 
 VERDICT_FILE = "verdict.json"
 SUMMARY_FILE = "summary.json"
 REPORT_FILE = "report.md"
+JUNIT_FILE = "junit.xml"
+REPORT_FILES = (VERDICT_FILE, SUMMARY_FILE, REPORT_FILE, JUNIT_FILE)
 
 
 def write_all(judgement: Judgement) -> None:
-    """Write verdict.json, summary.json and report.md, each whole or not at all."""
+    """Write verdict.json, summary.json, report.md and junit.xml, each whole or not at all."""
     folder = judgement.history.folder
     verdict = {
         "verdict": judgement.verdict,
@@ -25,6 +27,7 @@ def write_all(judgement: Judgement) -> None:
     _write(folder / VERDICT_FILE, _json(verdict))
     _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
     _write(folder / REPORT_FILE, markdown.render(judgement).encode())
+    _write(folder / JUNIT_FILE, junit.render(judgement))
 
 
 def _json(content: object) -> bytes:
