@@ -52,14 +52,14 @@ class Call:
         self._sessions = 0
         self._free_ns = 0
 
-    def play(self, planned_ns: int) -> Outcome:
-        """Play the script; `planned_ns` is when the plan wanted the call to begin.
+    def play(self, planned_ns: int, free_ns: int | None = None) -> Outcome:
+        """Play the script; `planned_ns` is when the plan wanted the call to begin, `free_ns` when its slot was free.
 
         Everything that happens goes into the journal. Raises NotDuplexError when the server is no duplex server.
         """
-        self._line.record(
-            CallStarted, caller=self._script.caller, behaviour=self._script.behaviour, planned_ns=planned_ns
-        )
+        script = self._script
+        who: dict[str, Any] = {"caller": script.caller, "behaviour": script.behaviour}
+        self._line.record(CallStarted, planned_ns=planned_ns, free_ns=free_ns, **who)
         outcome, detail = Outcome.UNFINISHED, "the load ended first"
         try:
             for turn in self._script.turns:

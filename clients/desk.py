@@ -21,11 +21,12 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from clients import microphone, wire
 from clients.caller import Target
+from clients.counter import Counter
 from rig.config.load import load_run
 from rig.config.run import RunConfig
 from rig.errors import RigError, UsageError
 from rig.events.journal import Journal
-from rig.plan import Plan, make_plan
+from rig.plan import BACKLOG_S, Plan, make_plan
 from rig.plan import read as read_plan
 
 ROLE = "caller"
@@ -55,6 +56,7 @@ class Desk:
         self._slots: SimpleQueue[int] = SimpleQueue()
         self._tests = 0
         self._waiting_for_workers = False
+        self.counter = Counter(environment)
         runner = environment.runner
         if isinstance(runner, WorkerRunner):
             runner.register_message(HAVE_SLOT, self._on_slot)
@@ -72,6 +74,8 @@ class Desk:
         events.quitting.add_listener(self._on_quitting)
         events.quit.add_listener(self._close_journal)
         atexit.register(self._close_journal)
+        # The loop's idea of now is as old as the imports; Locust's run time must not count them.
+        gevent.get_hub().loop.update_now()
 
     # ---- what a caller asks for
 
@@ -122,7 +126,9 @@ class Desk:
             options.spawn_rate = load.callers
         if options.headless:
             wire.realtime_url(self.environment.host or "", options.rig_model)
-            options.run_time = options.run_time or max(1, round(load.duration_s))
+            # An open loop ends by itself, after its last call; this is the limit for calls that wait for a slot.
+            late_s = BACKLOG_S if self._load_plan(options, config).is_open else 0
+            options.run_time = options.run_time or max(1, round(load.duration_s + late_s))
         if self.environment.stop_timeout == 0:
             waits = (deadlines.connect_s, deadlines.return_s, deadlines.first_audio_s, deadlines.reply_s)
             self.environment.stop_timeout = sum(waits) + SLACK_S
@@ -137,7 +143,7 @@ class Desk:
 
     def _load_plan(self, options: Any, config: RunConfig) -> Plan:
         if not options.rig_plan:
-            return make_plan(config)
+            return make_plan(config, Path(options.rig_config))
         plan = read_plan(Path(options.rig_plan))
         if options.rig_seed is not None and options.rig_seed != plan.seed:
             raise UsageError(f"--rig-seed {options.rig_seed} contradicts the plan, whose seed is {plan.seed}")
@@ -150,13 +156,15 @@ class Desk:
         self._next_slot = 0
         self._tests += 1
         runner = self.environment.runner
-        if isinstance(runner, MasterRunner):
-            return  # the master calls nobody
         options = self.environment.parsed_options
         assert options is not None
         try:
             config = self._load_config(options)
             self._plan = self._load_plan(options, config)
+            if self._plan.is_open:
+                self.counter.open(self._plan)
+            if isinstance(runner, MasterRunner):
+                return  # the master calls nobody
             wire.realtime_url(self.environment.host or "", options.rig_model)
             self._target = Target(self.environment.host or "", options.rig_model, self._plan.seed, config.deadlines)
             self._open_journal(Path(options.rig_journal_dir))
@@ -178,6 +186,7 @@ class Desk:
 
     def _on_test_stopping(self, **_: Any) -> None:
         self.stopping.set()
+        self.counter.close()
         runner = self.environment.runner
         if not isinstance(runner, MasterRunner) or self._waiting_for_workers or self.environment.stop_timeout == 0:
             return

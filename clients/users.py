@@ -1,4 +1,4 @@
-"""Locust users: each owns one caller slot and plays that slot's calls of the plan one after another.
+"""Locust users: each owns one caller slot, and plays one call after another: its own, or the next of an open loop.
 
 Locust starts, counts and stops them and shows a live view; what is measured is in the journal. Options have
 environment twins, as Locust's own have.
@@ -14,11 +14,11 @@ from locust.exception import StopUser
 
 from clients.caller import Call
 from clients.desk import USAGE_EXIT, Desk, log
+from clients.dispatch import DueCall, SlotCalls
 from clients.line import NotDuplexError
 from clients.live import LiveJournal
-from rig.clock import NS_PER_MS, NS_PER_S, monotonic_ns
+from rig.clock import NS_PER_S, monotonic_ns
 from rig.errors import RigError
-from rig.scripts import CallScript
 
 DEFAULT_CONFIG = "configs/runs/smoke.yaml"
 
@@ -62,28 +62,35 @@ class VoiceCaller(User):
             raise StopUser  # the test could not be set up, and has said why
         self._shared = _desk
         slot = _desk.take_slot()
-        self._calls = iter(_desk.plan.calls_of(slot))
+        self._slot = slot
         self._free_ns = monotonic_ns()
+        self._first = True
+        self._own_calls = SlotCalls(_desk.plan.calls_of(slot), self._free_ns)
         if slot >= _desk.plan.callers:
             log.warning("user %d has no calls: the plan has %d callers", slot, _desk.plan.callers)
 
     @task
     def play_next_call(self) -> None:
-        """Play the next call of the slot; the user stops when there is none, or when the load is over."""
-        script = next(self._calls, None)
-        if script is None:
+        """Play the next call at its time; the user stops when there is none, or when the load is over."""
+        due = self._next_call()
+        if due is None or self._shared.stopping.wait(timeout=max(0, due.planned_ns - monotonic_ns()) / NS_PER_S):
             raise StopUser
-        planned_ns = self._free_ns + script.pause_ms * NS_PER_MS
-        if self._shared.stopping.wait(timeout=max(0, planned_ns - monotonic_ns()) / NS_PER_S):
-            raise StopUser
-        self._play(script, planned_ns)
+        self._play(due)
         self._free_ns = monotonic_ns()
 
-    def _play(self, script: CallScript, planned_ns: int) -> None:
+    def _next_call(self) -> DueCall | None:
+        if not self._shared.plan.is_open:
+            return self._own_calls.next(self._free_ns)
+        first, self._first = self._first, False
+        if self._slot >= self._shared.plan.callers:
+            return None
+        return self._shared.counter.next(self._slot, self._free_ns, first=first)
+
+    def _play(self, due: DueCall) -> None:
         assert self._shared.journal is not None
         journal = LiveJournal(self._shared.journal, self.environment.events.request.fire)
         try:
-            Call(script, self._shared.target, journal).play(planned_ns)
+            Call(due.script, self._shared.target, journal).play(due.planned_ns, due.free_ns)
         except NotDuplexError as error:
             self._shared.fail(error)
             raise StopUser from error

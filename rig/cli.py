@@ -49,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="carry out a run and judge it", epilog="rig run configs/runs/smoke.yaml")
     run.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
+    _add_load_options(run)
     run.set_defaults(command=_run)
 
     judge = commands.add_parser("judge", help="judge a results folder (again)", epilog="rig judge results/RUN_ID")
@@ -129,10 +130,37 @@ def _from_arguments(model: type[Settings], arguments: argparse.Namespace) -> Set
         raise UsageError(f"{golden_flag(str(first['loc'][0]))}: {first['msg']}") from error
 
 
+def _add_load_options(run: argparse.ArgumentParser) -> None:
+    load = run.add_argument_group("load", "instead of what the run file says; spelt as in vllm bench serve")
+    load.add_argument("--request-rate", type=_above_zero, metavar="RATE", help="open-loop calls per second")
+    load.add_argument("--burstiness", type=_above_zero, help="shape of gamma gaps between calls; 1 is Poisson")
+    load.add_argument(
+        "--max-concurrency", type=_count, metavar="N", help="caller slots: at most this many calls at once"
+    )
+    load.add_argument("--seed", type=int, help="seed of the plan")
+
+
+def _above_zero(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is below 1")
+    return value
+
+
 def _run(arguments: argparse.Namespace) -> int:
+    from rig.config.overrides import Overrides
     from rig.run import run
 
-    judgement = run(arguments.run_file, arguments.results, _say)
+    given = ("request_rate", "burstiness", "max_concurrency", "seed")
+    overrides = Overrides(**{name: getattr(arguments, name) for name in given})
+    judgement = run(arguments.run_file, arguments.results, _say, overrides)
     print(f"report: {judgement.history.folder / 'report.md'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
@@ -154,7 +182,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from rig.plan import make_plan
 
     config, _, pipeline_file = load_both(arguments.run_file)
-    plan = make_plan(config)
+    plan = make_plan(config, arguments.run_file)
     print(f"{arguments.run_file} and {pipeline_file} are fine")
     print(f"plan: {len(plan.calls)} calls at most for {plan.callers} callers, sha256 {plan.sha256()}")
     return 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rig.config.run import RunConfig
 from rig.errors import RigError
+from rig.plan import BACKLOG_S
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
@@ -19,7 +20,8 @@ SLACK_S = 10.0
 class Callers:
     """The Locust process of a run. It stops by itself when the load is over and the last calls have ended."""
 
-    def __init__(self, config: RunConfig, folder: Path, url: str, model: str) -> None:
+    def __init__(self, config: RunConfig, folder: Path, url: str, model: str, *, open_loop: bool = False) -> None:
+        self._open_loop = open_loop
         self._config = config
         self._folder = folder
         self._url = url
@@ -71,12 +73,16 @@ class Callers:
         deadlines = self._config.deadlines
         return deadlines.connect_s + deadlines.return_s + deadlines.first_audio_s + deadlines.reply_s + SLACK_S
 
+    def backlog_s(self) -> float:
+        """How long after the load calls may still begin that had to wait for a free slot."""
+        return BACKLOG_S if self._open_loop else 0.0
+
     def _command(self) -> list[str]:
         load = self._config.load
         command = [
             *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
             *("--users", str(load.callers), "--spawn-rate", str(load.callers)),
-            *("--run-time", f"{max(1, round(load.duration_s))}s"),
+            *("--run-time", f"{max(1, round(load.duration_s + self.backlog_s()))}s"),
             *("--stop-timeout", str(round(self.longest_call_s()))),
             *("--host", self._url, "--rig-model", self._model),
             *("--rig-config", str((self._folder / "run.yaml").resolve())),

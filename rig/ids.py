@@ -15,6 +15,11 @@ def call_id(caller: int, index: int) -> CallId:
     return CallId(f"c{caller:03d}-{index:04d}")
 
 
+def open_call_id(index: int) -> CallId:
+    """Name of the `index`-th call of an open-loop plan, counted from 0."""
+    return CallId(f"o{index:06d}")
+
+
 def rng(seed: int, *purpose: str | int) -> random.Random:
     """One generator per purpose, so that a new use never shifts the numbers of an old one."""
     text = "/".join(str(part) for part in (seed, *purpose))

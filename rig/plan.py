@@ -1,26 +1,33 @@
 """The plan: every call that the callers may make, fixed by config and seed before anything runs.
 
-Pure: same config, same seed, same bytes, in every process and Python version. Only integers and strings travel, and
-draws use `Random.random` alone, whose sequence Python guarantees between versions.
+Same config, same seed, same bytes, in every process and Python version. Only integers and strings travel, and draws use
+`Random.random` alone, whose sequence Python guarantees between versions. A replay reads its calls from a plan file.
 """
 
 import hashlib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rig import ids, speech
-from rig.config.run import Behaviours, HangUps, RunConfig, Span
-from rig.errors import RigError
-from rig.scripts import Behaviour, CallScript, HangUp, HangUpWhen, Interrupt, InterruptBy, TurnScript
+from rig.arrivals import starts_us
+from rig.config.arrivals import AtRate, Closed, Replay
+from rig.config.run import BargeIn, Behaviours, HangUps, Load, Polite, RunConfig, Span
+from rig.errors import RigError, UsageError
+from rig.ids import CallId
+from rig.scripts import OPEN_SLOT, Behaviour, CallScript, HangUp, HangUpWhen, Interrupt, InterruptBy, TurnScript
 
 Choice = TypeVar("Choice")
 
 PLAN_VERSION = 1
+BACKLOG_S = 30.0
+"""How long after the load open-loop calls may still begin that had to wait for a free slot."""
+
 MIN_REPLY_MS = 1_000
 """No reply is shorter than one model unit, so a call lasts at least this long per turn."""
 
@@ -35,14 +42,19 @@ class PlanHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """All calls, ordered by caller and index."""
+    """All calls, ordered by caller and index; open-loop calls by their planned start."""
 
     seed: int
     callers: int
     calls: tuple[CallScript, ...]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether calls begin at planned times, whatever became of the calls before."""
+        return any(call.start_us is not None for call in self.calls)
+
     def calls_of(self, caller: int) -> Sequence[CallScript]:
-        """The calls of one caller slot, in order."""
+        """The calls of one caller slot, in order; an open-loop call belongs to none."""
         return [call for call in self.calls if call.caller == caller]
 
     def encode(self) -> bytes:
@@ -55,18 +67,65 @@ class Plan(msgspec.Struct, frozen=True):
         return hashlib.sha256(self.encode()).hexdigest()
 
 
-def make_plan(config: RunConfig) -> Plan:
-    """Draw the plan. Each slot gets as many calls as could fit if every call were as short as it can be."""
-    calls: list[CallScript] = []
-    for caller in range(config.load.callers):
-        elapsed_ms = 0
-        index = 0
-        while elapsed_ms < config.load.duration_s * 1_000:
-            call = _call(config, caller, index)
-            calls.append(call)
-            elapsed_ms += _shortest_ms(call)
-            index += 1
+def make_plan(config: RunConfig, run_file: Path | None = None) -> Plan:
+    """Draw the plan, or read the one to replay, whose path is relative to the run file.
+
+    Raises UsageError when a plan to replay does not fit the run, RigError when it is none.
+    """
+    arrivals = config.load.arrivals
+    if isinstance(arrivals, Replay):
+        return _replayed(config, arrivals, Path() if run_file is None else run_file.parent)
+    calls = _closed_calls(config) if isinstance(arrivals, Closed) else _open_calls(config, arrivals)
     return Plan(config.seed, config.load.callers, tuple(calls))
+
+
+def _closed_calls(config: RunConfig) -> Iterator[CallScript]:
+    """Each slot gets as many calls as could fit if every call were as short as it can be."""
+    load = config.load
+    for caller in range(load.callers):
+        begin_ms = round(load.ramp.up_s * 1_000 * caller / load.callers)
+        latest_ms = round((load.duration_s - load.ramp.down_s * caller / load.callers) * 1_000)
+        elapsed_ms, index = 0, 0
+        while elapsed_ms < latest_ms:
+            call = _call(config, caller, index)
+            if index == 0 and begin_ms > 0:
+                call = replace(call, pause_ms=begin_ms + call.pause_ms)
+            elapsed_ms += _shortest_ms(call)
+            yield call if load.ramp.down_s == 0 else replace(call, latest_ms=latest_ms)
+            index += 1
+
+
+def _open_calls(config: RunConfig, arrivals: AtRate) -> Iterator[CallScript]:
+    """Other arrivals of the same seed bring the same calls, at other times."""
+    load = config.load
+    times_us = starts_us(arrivals, load.ramp, load.duration_s, ids.rng(config.seed, "arrivals"))
+    for index, start_us in enumerate(times_us):
+        draw = ids.rng(config.seed, "open-call", index)
+        yield _drawn(config, draw, ids.open_call_id(index), OPEN_SLOT, index, start_us)
+
+
+def replayed_sha256(config: RunConfig, run_file: Path) -> str | None:
+    """Hash of the plan file that a run replays, None when it replays none."""
+    replay = config.load.arrivals
+    if not isinstance(replay, Replay):
+        return None
+    return hashlib.sha256((run_file.parent / replay.plan).read_bytes()).hexdigest()
+
+
+def _replayed(config: RunConfig, replay: Replay, folder: Path) -> Plan:
+    path = folder / replay.plan
+    plan = read(path)
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if replay.sha256 not in (None, found):
+        raise UsageError(f"{path} is not the plan that the run file means: its sha256 is {found}")
+    if plan.seed != config.seed:
+        raise UsageError(f"{path} has the seed {plan.seed}, the run file {config.seed}; give both the same")
+    if not plan.is_open and plan.callers != config.load.callers:
+        raise UsageError(f"{path} has {plan.callers} callers, the run file {config.load.callers}; give both the same")
+    last_us = max((call.start_us or 0 for call in plan.calls), default=0)
+    if last_us >= config.load.duration_s * 1_000_000:
+        raise UsageError(f"{path} begins calls until {last_us / 1e6:g} s; let `duration_s` be more than that")
+    return Plan(plan.seed, config.load.callers, plan.calls)
 
 
 def read(path: Path) -> Plan:
@@ -84,10 +143,21 @@ def read(path: Path) -> Plan:
 
 def _call(config: RunConfig, caller: int, index: int) -> CallScript:
     draw = ids.rng(config.seed, "call", caller, index)
+    return _drawn(config, draw, ids.call_id(caller, index), caller, index, None)
+
+
+def _drawn(
+    config: RunConfig, draw: random.Random, name: CallId, caller: int, index: int, start_us: int | None
+) -> CallScript:
     behaviour = _pick(draw, _behaviour_weights(config.behaviours))
-    turns = _turns(config, behaviour, draw)
-    pause_ms = _ms(draw, config.load.pause_s)
-    return CallScript(ids.call_id(caller, index), caller, index, behaviour, pause_ms, turns)
+    length, turns = _turns(config, behaviour, draw)
+    pause_ms = 0 if start_us is not None else _pause_ms(config.load, draw)
+    return CallScript(name, caller, index, behaviour, pause_ms, turns, start_us, length=length)
+
+
+def _pause_ms(load: Load, draw: random.Random) -> int:
+    assert load.pause_s is not None, "closed arrivals have a pause"
+    return _ms(draw, load.pause_s)
 
 
 def _behaviour_weights(behaviours: Behaviours) -> dict[Behaviour, float]:
@@ -99,18 +169,27 @@ def _behaviour_weights(behaviours: Behaviours) -> dict[Behaviour, float]:
     return {name: part.weight for name, part in parts.items() if part is not None}
 
 
-def _turns(config: RunConfig, behaviour: Behaviour, draw: random.Random) -> tuple[TurnScript, ...]:
+def _turns(config: RunConfig, behaviour: Behaviour, draw: random.Random) -> tuple[str, tuple[TurnScript, ...]]:
+    """The turns of a call, and the name of its length where that was drawn by name."""
     behaviours = config.behaviours
     if behaviour is Behaviour.HANG_UP:
         assert behaviours.hang_up is not None
         # One turn to hang up in, one after the return that must be answered.
-        return _turn(config, draw, hang_up=_hang_up(behaviours.hang_up, draw)), _turn(config, draw)
+        return "", (_turn(config, draw, hang_up=_hang_up(behaviours.hang_up, draw)), _turn(config, draw))
     part = behaviours.polite if behaviour is Behaviour.POLITE else behaviours.barge_in
     assert part is not None
-    count = max(1, round(_between(draw, part.turns)))
+    length, span = _length(behaviours, part, draw)
+    count = max(1, round(_between(draw, span)))
     if behaviour is Behaviour.POLITE:
-        return tuple(_turn(config, draw) for _ in range(count))
-    return tuple(_turn(config, draw, interrupt=_interrupt(config, draw)) for _ in range(count))
+        return length, tuple(_turn(config, draw) for _ in range(count))
+    return length, tuple(_turn(config, draw, interrupt=_interrupt(config, draw)) for _ in range(count))
+
+
+def _length(behaviours: Behaviours, part: Polite | BargeIn, draw: random.Random) -> tuple[str, Span]:
+    if part.turns is not None:
+        return "", part.turns
+    name = _pick(draw, {name: length.weight for name, length in behaviours.lengths.items()})
+    return name, behaviours.lengths[name].turns
 
 
 def _turn(

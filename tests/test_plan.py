@@ -1,5 +1,6 @@
 """The plan: the same config and seed give the same bytes, everywhere; what has a weight occurs, what has none never."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,14 +11,16 @@ from pathlib import Path
 import pytest
 
 from rig import speech
-from rig.errors import RigError
+from rig.config.run import RunConfig
+from rig.errors import RigError, UsageError
 from rig.ids import call_id
-from rig.plan import MIN_REPLY_MS, Plan, make_plan, read
+from rig.plan import MIN_REPLY_MS, Plan, make_plan, read, replayed_sha256
 from rig.scripts import Behaviour, CallScript, HangUpHow, HangUpWhen, InterruptBy, Return, TurnScript
 from tests.builders import RUN_YAML, edited, run_config
 
 ROOT = Path(__file__).resolve().parents[1]
 LARGE = edited(RUN_YAML, callers=20, duration_s=200)
+OPEN = edited(RUN_YAML, callers=5, duration_s=200, pause_s="").replace("  pause_s: \n", "")
 PRINT_PLAN = """
 import sys
 from pathlib import Path
@@ -25,6 +28,15 @@ from rig.config.load import load_run
 from rig.plan import make_plan
 sys.stdout.buffer.write(make_plan(load_run(Path(sys.argv[1]))).encode())
 """
+
+
+def opened(arrivals: str, ramp: str = "{}", text: str = OPEN) -> str:
+    """The open-loop run file with these arrivals."""
+    return text.replace("load:\n", f"load:\n  arrivals: {arrivals}\n  ramp: {ramp}\n", 1)
+
+
+POISSON = opened("{kind: poisson, rate: 2}")
+BURSTY = opened("{kind: gamma, rate: 2, burstiness: 0.3}", "{up_s: 50, down_s: 20}")
 
 
 def turns(plan: Plan) -> Iterator[TurnScript]:
@@ -73,6 +85,119 @@ def test_the_plan_of_a_known_config_never_changes(tmp_path: Path) -> None:
     text = RUN_YAML.replace("{rst: 1, fin: 1, close_frame: 1}", "{rst: 0.1, fin: 0.2, close_frame: 0.3}")
     plan = make_plan(run_config(tmp_path, text))
     assert plan.sha256() == "5537602b9469e7a2269212cc135ef7d1377bb506ac7b8499a7792844c9e70ded"
+
+
+@pytest.mark.parametrize(
+    ("text", "sha256"),
+    [
+        pytest.param(POISSON, "f8246eedaab2ec2c9230123cf5ce81f14c48e30db3eac3ed9bb8a2074e6c64d2", id="poisson"),
+        pytest.param(
+            BURSTY, "7296dd729d3302f877bb86b56104d36568178cd5039517f527dd1e0865bc36af", id="bursts with ramps"
+        ),
+        pytest.param(
+            opened("{kind: gamma, rate: 2, burstiness: 4}"),
+            "705bd4fe618ddcfba8b12c96dcd379d6cbfdd2d3b71bcff97dcb71922be8ce38",
+            id="steady",
+        ),
+        pytest.param(
+            opened("{kind: constant, rate: 2}", "{up_s: 50}"),
+            "dac1eab10510e1f278bd6cb938192b19ee714be919134a80d1540d43c5e6c52e",
+            id="constant with a ramp",
+        ),
+    ],
+)
+def test_an_open_plan_of_a_known_config_never_changes(tmp_path: Path, text: str, sha256: str) -> None:
+    """What guards the arithmetic of arrivals in other Python versions and on other machines."""
+    assert make_plan(run_config(tmp_path, text)).sha256() == sha256
+
+
+def test_an_open_plan_has_the_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) -> None:
+    expected = make_plan(run_config(tmp_path, BURSTY)).encode()
+    for python in (sys.executable, *other_pythons()):
+        assert plan_in(python, tmp_path / "run.yaml", "1") == expected
+        assert plan_in(python, tmp_path / "run.yaml", "2") == expected
+
+
+def test_other_arrivals_bring_the_same_calls_at_other_times(tmp_path: Path) -> None:
+    one, other = (make_plan(run_config(tmp_path, text)).calls[:200] for text in (POISSON, BURSTY))
+    assert [call.turns for call in one] == [call.turns for call in other]
+    assert [call.start_us for call in one] != [call.start_us for call in other]
+
+
+def test_burstiness_1_is_poisson(tmp_path: Path) -> None:
+    same = opened("{kind: gamma, rate: 2, burstiness: 1}")
+    assert make_plan(run_config(tmp_path, same)) == make_plan(run_config(tmp_path, POISSON))
+
+
+def test_an_open_call_belongs_to_no_slot_and_has_its_own_name(tmp_path: Path) -> None:
+    plan = make_plan(run_config(tmp_path, POISSON))
+    assert plan.is_open
+    assert [call.call for call in plan.calls[:2]] == ["o000000", "o000001"]
+    assert not any(plan.calls_of(slot) for slot in range(5))
+    starts = [call.start_us or 0 for call in plan.calls]
+    assert starts == sorted(starts)
+
+
+def test_a_closed_ramp_lets_slots_begin_and_leave_one_after_the_other(tmp_path: Path) -> None:
+    text = LARGE.replace("load:\n", "load:\n  ramp: {up_s: 100, down_s: 50}\n", 1)
+    plan = make_plan(run_config(tmp_path, text))
+    for caller in range(20):
+        first, *more = plan.calls_of(caller)
+        assert 5_000 * caller + 100 <= first.pause_ms <= 5_000 * caller + 200
+        assert {call.latest_ms for call in (first, *more)} == {200_000 - 2_500 * caller}
+        assert all(call.pause_ms <= 200 for call in more)
+
+
+def test_named_lengths_give_turns_in_their_shares(tmp_path: Path) -> None:
+    lengths = "{short: {weight: 3, turns: {low: 1, high: 2}}, long: {weight: 1, turns: {low: 8, high: 9}}}"
+    text = LARGE.replace("behaviours:\n", f"behaviours:\n  lengths: {lengths}\n")
+    text = text.replace("    turns: {low: 1, high: 1}\n", "").replace("    turns: {low: 1, high: 2}\n", "")
+    calls = [call for call in make_plan(run_config(tmp_path, text)).calls if call.behaviour is not Behaviour.HANG_UP]
+    assert {len(call.turns) for call in calls if call.length == "short"} == {1, 2}
+    assert {len(call.turns) for call in calls if call.length == "long"} == {8, 9}
+    assert sum(call.length == "long" for call in calls) / len(calls) == pytest.approx(0.25, abs=0.06)
+
+
+def replaying(folder: Path, plan: Plan, more: str = "", **settings: object) -> RunConfig:
+    (folder / "old.jsonl").write_bytes(plan.encode())
+    text = opened(f"{{kind: replay, plan: old.jsonl{more}}}")
+    return run_config(folder, edited(text, **settings) if settings else text)
+
+
+def test_a_replay_is_the_same_plan(tmp_path: Path) -> None:
+    plan = make_plan(run_config(tmp_path, POISSON))
+    config = replaying(tmp_path, plan, f", sha256: {hashlib.sha256(plan.encode()).hexdigest()}")
+    assert make_plan(config, tmp_path / "run.yaml").encode() == plan.encode()
+    assert replayed_sha256(config, tmp_path / "run.yaml") == plan.sha256()
+
+
+def test_an_open_plan_can_be_replayed_with_other_slots(tmp_path: Path) -> None:
+    plan = make_plan(run_config(tmp_path, POISSON))
+    again = make_plan(replaying(tmp_path, plan, callers=9), tmp_path / "run.yaml")
+    assert (again.callers, again.calls) == (9, plan.calls)
+
+
+@pytest.mark.parametrize(
+    ("more", "settings", "told"),
+    [
+        (f", sha256: '{'f' * 64}'", {}, "is not the plan that the run file means"),
+        ("", {"seed": 8}, "has the seed 7, the run file 8"),
+        ("", {"duration_s": 20}, "let `duration_s` be more than that"),
+    ],
+)
+def test_a_plan_that_does_not_fit_the_run_is_not_replayed(
+    tmp_path: Path, more: str, settings: dict[str, object], told: str
+) -> None:
+    plan = make_plan(run_config(tmp_path, POISSON))
+    with pytest.raises(UsageError, match=told):
+        make_plan(replaying(tmp_path, plan, more, **settings), tmp_path / "run.yaml")
+
+
+def test_a_closed_plan_is_replayed_with_its_own_number_of_slots(tmp_path: Path) -> None:
+    plan = make_plan(run_config(tmp_path))
+    assert make_plan(replaying(tmp_path, plan, callers=1), tmp_path / "run.yaml") == plan
+    with pytest.raises(UsageError, match="has 1 callers, the run file 5"):
+        make_plan(replaying(tmp_path, plan), tmp_path / "run.yaml")
 
 
 def test_another_seed_is_another_plan(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from rig.events.types import EndReason
 from rig.fold import Fold
 from rig.history import Call, History
+from rig.measure.load import NAMED, never_started
 from rig.measure.totals import Totals, TotalsFold
 from rig.verdict import CheckResult, Finding, Verdict
 
@@ -46,6 +47,10 @@ def _run_end(history: History) -> list[Finding]:
 
 
 def _callers(history: History, totals: Totals) -> list[Finding]:
+    if history.plan.is_open:
+        lost = never_started(totals.starts, history.plan)
+        text = f"{len(lost)} of {len(history.plan.calls)} planned calls never began: {', '.join(lost[:NAMED])}"
+        return [Finding(text)] if lost else []
     missing = sorted(set(range(history.plan.callers)) - totals.callers)
     return [Finding(f"callers {missing} of {history.plan.callers} made no call")] if missing else []
 

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, resolve_pipeline_path
 from rig.config.run import RunConfig
 from rig.errors import ConfigError
@@ -18,6 +19,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
 AnyPipeline = PipelineConfig | GoldenPipeline | ExternalServer
 
+_NO_OVERRIDES = Overrides()
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
 
@@ -34,9 +36,9 @@ def load_pipeline(path: Path) -> AnyPipeline:
     return load_model(path, GoldenPipeline) if "golden" in keys else load_model(path, PipelineConfig)
 
 
-def load_both(run_file: Path) -> tuple[RunConfig, AnyPipeline, Path]:
+def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[RunConfig, AnyPipeline, Path]:
     """Read a run file and the pipeline file it names; the third value is the path of the latter."""
-    run = load_run(run_file)
+    run = load_model(run_file, RunConfig, overrides.apply)
     pipeline_file = resolve_pipeline_path(run_file, run.pipeline)
     if not pipeline_file.is_file():
         siblings = [str(run.pipeline.parent / other.name) for other in pipeline_file.parent.glob("*.yaml")]
@@ -50,10 +52,12 @@ def load_both(run_file: Path) -> tuple[RunConfig, AnyPipeline, Path]:
     return run, load_pipeline(pipeline_file), pipeline_file
 
 
-def load_model(path: Path, model: type[Model]) -> Model:
-    """Read `path` as `model`. Raises ConfigError naming file, line, key and remedy."""
+def load_model(
+    path: Path, model: type[Model], edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data
+) -> Model:
+    """Read `path` as `model`, after an `edit` of its data. Raises ConfigError naming file, line, key and remedy."""
     node = _compose(path)
-    data = _plain(path, node)
+    data = edit(_plain(path, node))
     lines = _lines(node)
     try:
         # JSON mode lets strings become enums and paths, and is strict on everything else ("3" is no number).

@@ -5,12 +5,16 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
+from rig.config.arrivals import Arrivals, Closed, Ramp, Replay
 from rig.config.base import StrictModel
 from rig.scripts import HangUpHow, HangUpWhen, InterruptBy, Return
 
 Weight = Annotated[float, Field(ge=0, le=1_000)]
 Seconds = Annotated[float, Field(ge=0, le=7 * 86_400)]
 Option = TypeVar("Option")
+
+MAX_CALLS = 1_000_000
+"""No plan has more open-loop calls than this."""
 
 
 def _some_weight_above_zero(weights: dict[Option, float]) -> dict[Option, float]:
@@ -39,14 +43,14 @@ class Polite(StrictModel):
     """Callers who wait for the end of each reply."""
 
     weight: Annotated[Weight, Field(description="share of calls, relative to the other behaviours")]
-    turns: Annotated[Span, Field(description="how many turns a call has")]
+    turns: Annotated[Span | None, Field(description="how many turns a call has; without it `lengths` says so")] = None
 
 
 class BargeIn(StrictModel):
     """Callers who interrupt replies."""
 
     weight: Annotated[Weight, Field(description="share of calls, relative to the other behaviours")]
-    turns: Annotated[Span, Field(description="how many turns a call has")]
+    turns: Annotated[Span | None, Field(description="how many turns a call has; without it `lengths` says so")] = None
     by: Annotated[Weights[InterruptBy], Field(description="how replies are interrupted, with weights")]
     after_audio_s: Annotated[Span, Field(description="seconds of the reply received before the interruption")]
 
@@ -61,9 +65,19 @@ class HangUps(StrictModel):
     after_s: Annotated[Span, Field(description="seconds into the chosen moment")]
 
 
+class Length(StrictModel):
+    """One length of calls."""
+
+    weight: Annotated[Weight, Field(description="share of calls, relative to the other lengths")]
+    turns: Annotated[Span, Field(description="how many turns such a call has")]
+
+
 class Behaviours(StrictModel):
     """The mix of callers; a behaviour left out does not occur."""
 
+    lengths: Annotated[
+        dict[str, Length], Field(description="named lengths, for the behaviours that give no `turns` of their own")
+    ] = Field(default={})
     polite: Annotated[Polite | None, Field(description="callers who wait")] = None
     barge_in: Annotated[BargeIn | None, Field(description="callers who interrupt")] = None
     hang_up: Annotated[HangUps | None, Field(description="callers who hang up and return")] = None
@@ -74,15 +88,44 @@ class Behaviours(StrictModel):
             raise ValueError("no behaviour has a weight above 0")
         return self
 
+    @model_validator(mode="after")
+    def _lengths_known(self) -> Self:
+        parts = {"polite": self.polite, "barge_in": self.barge_in}
+        open_ended = [name for name, part in parts.items() if part is not None and part.turns is None]
+        if open_ended and not any(length.weight > 0 for length in self.lengths.values()):
+            raise ValueError(f"{open_ended[0]} has no `turns`, and no entry of `lengths` has a weight above 0")
+        if self.lengths and not open_ended:
+            raise ValueError("`lengths` is for behaviours without `turns`, and there is none")
+        return self
+
 
 class Load(StrictModel):
-    """How many callers, and for how long new calls begin."""
+    """How many callers, when calls begin, and for how long."""
 
     callers: Annotated[int, Field(ge=1, le=10_000, description="caller slots: at most this many calls at once")]
     processes: Annotated[int, Field(ge=1, le=64, description="Locust processes that share the callers")] = 1
     duration_s: Annotated[Seconds, Field(description="seconds during which calls begin")]
-    pause_s: Annotated[Span, Field(description="seconds a caller waits between its calls")]
+    arrivals: Annotated[Arrivals, Field(description="what makes a call begin")] = Closed()
+    ramp: Annotated[Ramp, Field(description="growth at the beginning and decline at the end")] = Ramp()
+    pause_s: Annotated[
+        Span | None, Field(description="seconds a caller waits between its calls (closed loop only)")
+    ] = None
     think_s: Annotated[Span, Field(description="seconds of silence before a caller speaks")]
+
+    @model_validator(mode="after")
+    def _one_kind_of_load(self) -> Self:
+        kind = self.arrivals.kind
+        if kind == "closed" and self.pause_s is None:
+            raise ValueError("`pause_s` is missing: closed arrivals need it")
+        if kind not in ("closed", "replay") and self.pause_s is not None:
+            raise ValueError(f"`pause_s` has no meaning with {kind} arrivals: leave it out")
+        if self.ramp.up_s + self.ramp.down_s > self.duration_s:
+            raise ValueError(f"the ramp of {self.ramp.up_s + self.ramp.down_s:g} s is longer than `duration_s`")
+        if isinstance(self.arrivals, Replay) and self.ramp != Ramp():
+            raise ValueError("a replay has no ramp: its plan says when calls begin")
+        if not isinstance(self.arrivals, Closed | Replay) and self.arrivals.rate * self.duration_s > MAX_CALLS:
+            raise ValueError(f"more than {MAX_CALLS} calls: lower `rate` or `duration_s`")
+        return self
 
 
 class Deadlines(StrictModel):

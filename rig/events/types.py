@@ -221,11 +221,16 @@ class CallEvent(Event, frozen=True):
 
 
 class CallStarted(CallEvent, frozen=True, tag="call_started"):
-    """A caller begins a call of the plan; `connection` is 0."""
+    """A caller begins a call of the plan; `connection` is 0.
+
+    `free_ns`: since when the slot that plays an open-loop call could have begun it; None in a closed loop. Later than
+    `planned_ns`, the call had to wait for a free slot.
+    """
 
     caller: int
     behaviour: str
     planned_ns: int
+    free_ns: int | None = None
 
 
 class CallEnded(CallEvent, frozen=True, tag="call_ended"):

@@ -3,7 +3,17 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from rig.events.types import Act, ActTaken, AudioReceived, CallEnded, Outcome, Refused, SessionReady, TurnEnded
+from rig.events.types import (
+    Act,
+    ActTaken,
+    AudioReceived,
+    CallEnded,
+    CallStarted,
+    Outcome,
+    Refused,
+    SessionReady,
+    TurnEnded,
+)
 from rig.fold import Fold
 from rig.history import Call, History
 from rig.measure.barge_in_stop import BargeInStopCancel, BargeInStopSpeech
@@ -18,9 +28,10 @@ class Totals:
 
     `sessions` were opened (a resumed one was counted when it was opened), `resumed` taken up again. `cut_replies` were
     cut by a barge-in: the server ended them after the act and they had not ended by themselves. `returns` after a
-    hang-up got first audio. `samples` of audio at 24 kHz were received.
+    hang-up got first audio. `samples` of audio at 24 kHz were received. `starts` holds the start of every call.
     """
 
+    starts: list[CallStarted] = field(default_factory=list)
     callers: set[int] = field(default_factory=set)
     behaviours: Counter[str] = field(default_factory=Counter)
     calls: Counter[Outcome] = field(default_factory=Counter)
@@ -51,6 +62,7 @@ class TotalsFold(Fold[Totals]):
     def see(self, call: Call) -> None:
         """Count what the call did."""
         totals = self._totals
+        totals.starts.append(call.start)
         totals.callers.add(call.start.caller)
         totals.behaviours[call.start.behaviour] += 1
         totals.calls.update(event.outcome for event in call.of(CallEnded))

@@ -9,6 +9,7 @@ from rig.events.types import MemorySampled, Outcome, PipelineReady
 from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Figure
+from rig.measure.load import load_summary
 from rig.report.judgement import Judgement
 
 FAILED = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END, Outcome.REFUSED})
@@ -28,6 +29,9 @@ def summarise(judgement: Judgement) -> dict[str, Any]:
         "num_prompts": totals.behaviours.total(),
         "max_concurrency": history.config.load.callers,
         "duration": duration_s,
+        "request_rate": getattr(history.config.load.arrivals, "rate", None),
+        "burstiness": getattr(history.config.load.arrivals, "burstiness", None),
+        "load_summary": load_summary(totals.starts, history.plan, history.config.load.duration_s),
         "completed": totals.calls[Outcome.DONE],
         "failed": sum(totals.calls[outcome] for outcome in FAILED),
         "total_audio_duration_s": totals.samples / OUTPUT_RATE_HZ,

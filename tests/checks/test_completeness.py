@@ -146,3 +146,14 @@ def test_a_call_that_cannot_be_judged_is_unknown(tmp_path: Path) -> None:
         Verdict.UNKNOWN,
         "1 calls cannot be judged: their first event is lost",
     )
+
+
+def test_an_open_load_whose_calls_did_not_all_begin_is_unknown(tmp_path: Path) -> None:
+    pause = "  pause_s: {low: 0.1, high: 0.2}\n"
+    run = Run(tmp_path / "run", run=RUN_YAML.replace(pause, "  arrivals: {kind: constant, rate: 0.2}\n"))
+    run.ready(1.0)
+    run.start_call(2.0, "o000000")
+    run.connect(2.0, "o000000", ready_s=2.5)
+    run.stop()
+    result = result_of(Completeness, run.history())
+    assert (result.verdict, result.summary) == (Verdict.UNKNOWN, "1 of 2 planned calls never began: o000001")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,60 @@ def test_processes_share_the_slots_and_keep_a_journal_each(run_file: Path) -> No
     assert [event.outcome for event in ended] == [Outcome.DONE] * len(started)
     indexes = [name.split("-")[1] for name in locust.journals()]
     assert sorted(indexes) == ["0", "1"]
+
+
+OPEN_RUN = RUN.replace("  pause_s: {low: 0.1, high: 0.3}\n", "").replace(
+    "load:\n", "load:\n  arrivals: {kind: constant, rate: 4}\n"
+)
+"""16 calls in 4 s, each of which takes a second or two."""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_open_loop_plays_every_call_once_at_its_time_on_whichever_slot_is_free(
+    run_file: Path, processes: int
+) -> None:
+    run_file.write_text(OPEN_RUN.replace("callers: 2", "callers: 16"))
+    more = ["--processes", "2"] if processes == 2 else []
+    with serving() as server:
+        locust = Locust(server, run_file, *more)
+        assert locust.wait() == 0, locust.log.read_text()
+    started, ended = locust.calls()
+    started.sort(key=lambda event: event.planned_ns)
+    assert [event.call for event in started] == [f"o{index:06d}" for index in range(16)]
+    assert {later.planned_ns - earlier.planned_ns for earlier, later in pairwise(started)} == {250_000_000}
+    # With a slot for each call nobody waits for a slot.
+    assert all(event.free_ns is not None and event.free_ns <= event.planned_ns for event in started)
+    assert all(event.t_ns >= event.planned_ns for event in started)
+    assert [event.outcome for event in ended] == [Outcome.DONE] * 16
+
+
+def test_calls_that_find_no_free_slot_begin_late_and_keep_their_planned_times(run_file: Path) -> None:
+    run_file.write_text(OPEN_RUN)
+    with serving() as server:
+        locust = Locust(server, run_file, "--processes", "2")
+        assert locust.wait() == 0, locust.log.read_text()
+    started, ended = locust.calls()
+    started.sort(key=lambda event: event.planned_ns)
+    assert {later.planned_ns - earlier.planned_ns for earlier, later in pairwise(started)} == {250_000_000}
+    waited = [event for event in started if event.free_ns is not None and event.free_ns > event.planned_ns]
+    assert waited
+    assert all(event.free_ns is not None and event.t_ns >= event.free_ns for event in waited)
+    # Both slots took calls, and each one the next call as soon as it was free: no two calls of a slot overlap.
+    assert {event.caller for event in started} == {0, 1}
+    assert len(ended) == len(started) == 16
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_signal_ends_an_open_loop_whose_slots_wait_for_calls(run_file: Path, processes: int) -> None:
+    run_file.write_text(OPEN_RUN.replace("duration_s: 4", "duration_s: 400").replace("rate: 4", "rate: 0.05"))
+    more = ["--processes", "2"] if processes == 2 else []
+    with serving() as server:
+        locust = Locust(server, run_file, *more)
+        locust.when(lambda: any(session.replies > 0 for session in server.sessions.values()))
+        locust.process.send_signal(signal.SIGTERM)
+        assert locust.wait() == 0, locust.log.read_text()
+    started, _ = locust.calls()
+    assert [event.call for event in started] == ["o000000"]
 
 
 @pytest.mark.parametrize(("processes", "sign"), [(1, signal.SIGTERM), (1, signal.SIGINT), (2, signal.SIGTERM)])

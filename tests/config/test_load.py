@@ -126,6 +126,35 @@ def test_a_run_file_is_read_with_enums_numbers_and_defaults(tmp_path: Path) -> N
             id="infinite number",
         ),
         pytest.param(
+            "  callers: 1",
+            "  callers: 1\n  arrivals: {kind: posson, rate: 1}",
+            "load.arrivals",
+            "Input tag 'posson' found using 'kind' does not match any of the expected tags: 'closed', 'constant', "
+            "'poisson', 'gamma', 'replay'; did you mean `poisson`?",
+            id="misspelled arrivals",
+        ),
+        pytest.param(
+            "  callers: 1",
+            "  callers: 1\n  arrivals: {kind: gamma, rate: 1, burstines: 2}",
+            "load.arrivals.burstines",
+            "unknown key; did you mean `burstiness`?",
+            id="misspelled key of arrivals",
+        ),
+        pytest.param(
+            "  callers: 1",
+            "  callers: 1\n  ramp: {up: 3}",
+            "load.ramp.up",
+            "unknown key; did you mean `up_s`?",
+            id="misspelled key of a ramp",
+        ),
+        pytest.param(
+            "  pause_s: {low: 0.1, high: 0.2}",
+            "  arrivals: {kind: poisson, rate: 0}",
+            "load.arrivals.rate",
+            "0: Input should be greater than 0; correct the value",
+            id="no calls a second",
+        ),
+        pytest.param(
             "  callers: 1", "  callers: 1\n  on: 2", "load.on", "this key is no text to YAML; put it in quotes", id="on"
         ),
     ],
@@ -160,6 +189,53 @@ def test_behaviours_of_which_none_can_occur_are_a_mistake(tmp_path: Path) -> Non
     line = line_of(text, "behaviours:")
     message = "no behaviour has a weight above 0; correct the value"
     assert run_error(tmp_path, text) == f"run.yaml:{line}: behaviours: {message}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param(
+            "  pause_s: {low: 0.1, high: 0.2}\n", "", "`pause_s` is missing: closed arrivals need it", id="none"
+        ),
+        pytest.param(
+            "  callers: 1\n",
+            "  callers: 1\n  arrivals: {kind: poisson, rate: 1}\n",
+            "`pause_s` has no meaning with poisson arrivals: leave it out",
+            id="pause in an open loop",
+        ),
+        pytest.param(
+            "  callers: 1\n",
+            "  callers: 1\n  ramp: {up_s: 6, down_s: 5}\n",
+            "the ramp of 11 s is longer than `duration_s`",
+            id="long ramp",
+        ),
+        pytest.param(
+            "  pause_s: {low: 0.1, high: 0.2}\n",
+            "  arrivals: {kind: replay, plan: x.jsonl}\n  ramp: {up_s: 1}\n",
+            "a replay has no ramp: its plan says when calls begin",
+            id="ramp of a replay",
+        ),
+        pytest.param(
+            "  duration_s: 10\n  pause_s: {low: 0.1, high: 0.2}\n",
+            "  duration_s: 86400\n  arrivals: {kind: constant, rate: 100}\n",
+            "more than 1000000 calls: lower `rate` or `duration_s`",
+            id="endless plan",
+        ),
+    ],
+)
+def test_settings_of_a_load_that_do_not_go_together_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert RUN_YAML.count(old) == 1
+    told = run_error(tmp_path, RUN_YAML.replace(old, new))
+    assert told == f"run.yaml:{line_of(RUN_YAML, 'load:')}: load: {message}; correct the value"
+
+
+def test_lengths_and_behaviours_without_turns_go_together(tmp_path: Path) -> None:
+    without = RUN_YAML.replace("    turns: {low: 1, high: 1}\n", "")
+    told = run_error(tmp_path, without)
+    assert "behaviours: polite has no `turns`, and no entry of `lengths` has a weight above 0" in told
+    unused = "behaviours:\n  lengths: {short: {weight: 1, turns: {low: 1, high: 1}}}\n"
+    told = run_error(tmp_path, RUN_YAML.replace("behaviours:\n", unused))
+    assert "behaviours: `lengths` is for behaviours without `turns`, and there is none" in told
 
 
 def test_of_several_mistakes_the_first_in_the_file_is_named(tmp_path: Path) -> None:

@@ -88,22 +88,21 @@ def wait_until(condition: Callable[[], bool], limit_s: float, process: subproces
 
 
 @contextmanager
-def rig_run(folder: Path, **changes: Any) -> Iterator[RigRun]:
-    """`rig run` with polite callers and short deadlines; `changes` replace settings of the run file."""
+def rig_run(folder: Path, duration_s: float = 600) -> Iterator[RigRun]:
+    """`rig run` with polite callers and short deadlines."""
     settings: dict[str, Any] = {
         "question": "Does the verdict say what really happened to the engines?",
         "pipeline": str(PIPELINE),
         "seed": 3,
         "load": {
             "callers": 2,
-            "duration_s": 600,
+            "duration_s": duration_s,
             "pause_s": {"low": 0.1, "high": 0.5},
             "think_s": {"low": 0.2, "high": 0.5},
         },
         "behaviours": POLITE,
         "deadlines": {"connect_s": 15, "first_audio_s": 15, "reply_s": 25, "return_s": 30},
         "watch": {"after_load_s": 5},
-        **changes,
     }
     run_file = folder / "run.yaml"
     run_file.write_text(yaml.safe_dump(settings))

@@ -46,13 +46,7 @@ def test_a_killed_process_is_a_fail_that_names_process_signal_and_time(stage: st
 
 
 def test_a_frozen_stage_is_no_pass_while_every_process_lives(tmp_path: Path) -> None:
-    load = {
-        "callers": 2,
-        "duration_s": 60,
-        "pause_s": {"low": 0.1, "high": 0.5},
-        "think_s": {"low": 0.2, "high": 0.5},
-    }
-    with rig_run(tmp_path, load=load) as run:
+    with rig_run(tmp_path, duration_s=60) as run:
         wait_mid_call(run)
         os.kill(run.pid_of("talker"), signal.SIGSTOP)
         assert run.finish(400) == 1
@@ -78,13 +72,7 @@ def test_after_the_rig_was_killed_nothing_is_left_and_the_run_can_be_judged(tmp_
 
 
 def test_polite_callers_on_a_healthy_pipeline_are_a_pass(tmp_path: Path) -> None:
-    load = {
-        "callers": 2,
-        "duration_s": 40,
-        "pause_s": {"low": 0.1, "high": 0.5},
-        "think_s": {"low": 0.2, "high": 0.5},
-    }
-    with rig_run(tmp_path, load=load) as run:
+    with rig_run(tmp_path, duration_s=40) as run:
         assert run.finish(500) == 0, (tmp_path / "output.txt").read_text()[-2_000:]
         assert run.verdict()["verdict"] == "pass"
         assert run.left_running() == []

@@ -26,6 +26,7 @@ TIERS: dict[str, int] = {
     "rig.ids": 0,
     "rig.marks": 0,
     # 1 intent: what is to happen
+    "rig.arrivals": 1,
     "rig.config": 1,
     "rig.plan": 1,
     "rig.scripts": 1,

