@@ -10,18 +10,24 @@ from pathlib import Path
 
 from rig.config.run import RunConfig
 from rig.errors import RigError
-from rig.plan import BACKLOG_S
+from rig.plan import BACKLOG_S, PLAN_FILE, Plan
+from rig.slots import PROBE_FILE
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
+PROBE_RUN_S = 3.0
+"""The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
 
 class Callers:
-    """The Locust process of a run. It stops by itself when the load is over and the last calls have ended."""
+    """The Locust process of a load or of a probe. It stops by itself, when the last calls have ended."""
 
-    def __init__(self, config: RunConfig, folder: Path, url: str, model: str, *, open_loop: bool = False) -> None:
-        self._open_loop = open_loop
+    def __init__(
+        self, config: RunConfig, folder: Path, url: str, model: str, plan: Plan, *, probe: bool = False
+    ) -> None:
+        self._plan = plan
+        self._probe = probe
         self._config = config
         self._folder = folder
         self._url = url
@@ -36,7 +42,7 @@ class Callers:
 
     async def start(self) -> None:
         """Start calling."""
-        log = self._folder / "logs" / "locust.log"
+        log = self._folder / "logs" / ("locust-probe.log" if self._probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
         with log.open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
@@ -75,21 +81,22 @@ class Callers:
 
     def backlog_s(self) -> float:
         """How long after the load calls may still begin that had to wait for a free slot."""
-        return BACKLOG_S if self._open_loop else 0.0
+        return BACKLOG_S if self._plan.is_open else 0.0
 
     def _command(self) -> list[str]:
         load = self._config.load
+        run_s = PROBE_RUN_S if self._probe else load.duration_s + self.backlog_s()
         command = [
             *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
-            *("--users", str(load.callers), "--spawn-rate", str(load.callers)),
-            *("--run-time", f"{max(1, round(load.duration_s + self.backlog_s()))}s"),
+            *("--users", str(self._plan.callers), "--spawn-rate", str(self._plan.callers)),
+            *("--run-time", f"{max(1, round(run_s))}s"),
             *("--stop-timeout", str(round(self.longest_call_s()))),
             *("--host", self._url, "--rig-model", self._model),
             *("--rig-config", str((self._folder / "run.yaml").resolve())),
-            *("--rig-plan", str((self._folder / "plan.jsonl").resolve())),
+            *("--rig-plan", str((self._folder / (PROBE_FILE if self._probe else PLAN_FILE)).resolve())),
             *("--rig-journal-dir", str((self._folder / "events").resolve())),
         ]
-        if load.processes > 1:
+        if load.processes > 1 and not self._probe:
             command += ["--processes", str(load.processes)]
         return command
 

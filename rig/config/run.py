@@ -157,6 +157,15 @@ class Memory(StrictModel):
     ] = 0.1
 
 
+class Slots(StrictModel):
+    """The probe of the session slots, for servers whose limits are known."""
+
+    probe: Annotated[bool, Field(description="after the load, whether every slot is called at the same moment")] = True
+    margin_s: Annotated[
+        Seconds, Field(description="seconds beyond grace and reaper until every slot has to be free")
+    ] = 3.0
+
+
 class Require(StrictModel):
     """What must have happened at least; below it the verdict is unknown, never pass."""
 
@@ -176,5 +185,6 @@ class RunConfig(StrictModel):
     deadlines: Deadlines
     watch: Watch = Watch()
     memory: Memory = Memory()
+    slots: Slots = Slots()
     require: Require = Require()
     schema_version: Literal[1] = 1

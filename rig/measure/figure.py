@@ -28,6 +28,7 @@ class Measure(Fold[Measured]):
 
     name: ClassVar[str]
     measurement_origin: ClassVar[str]
+    load_only = True
 
     def __init__(self, history: History) -> None:
         super().__init__(history)

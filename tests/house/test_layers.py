@@ -30,6 +30,7 @@ TIERS: dict[str, int] = {
     "rig.config": 1,
     "rig.plan": 1,
     "rig.scripts": 1,
+    "rig.slots": 1,
     "rig.speech": 1,
     # 2 doing: what makes it happen and records it
     "clients": 2,
