@@ -26,12 +26,12 @@ class Callers:
     def __init__(
         self, config: RunConfig, folder: Path, url: str, model: str, plan: Plan, *, probe: bool = False
     ) -> None:
-        self._plan = plan
-        self._probe = probe
-        self._config = config
-        self._folder = folder
-        self._url = url
-        self._model = model
+        self.plan = plan
+        self.is_probe = probe
+        self.config = config
+        self.folder = folder
+        self.url = url
+        self.model = model
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -42,7 +42,7 @@ class Callers:
 
     async def start(self) -> None:
         """Start calling."""
-        log = self._folder / "logs" / ("locust-probe.log" if self._probe else "locust.log")
+        log = self.folder / "logs" / ("locust-probe.log" if self.is_probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
         with log.open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
@@ -76,27 +76,27 @@ class Callers:
 
     def longest_call_s(self) -> float:
         """How long a call that began at the very end of the load may take until it has to be over."""
-        deadlines = self._config.deadlines
+        deadlines = self.config.deadlines
         return deadlines.connect_s + deadlines.return_s + deadlines.first_audio_s + deadlines.reply_s + SLACK_S
 
     def backlog_s(self) -> float:
         """How long after the load calls may still begin that had to wait for a free slot."""
-        return BACKLOG_S if self._plan.is_open else 0.0
+        return BACKLOG_S if self.plan.is_open else 0.0
 
     def _command(self) -> list[str]:
-        load = self._config.load
-        run_s = PROBE_RUN_S if self._probe else load.duration_s + self.backlog_s()
+        load = self.config.load
+        run_s = PROBE_RUN_S if self.is_probe else load.duration_s + self.backlog_s()
         command = [
             *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
-            *("--users", str(self._plan.callers), "--spawn-rate", str(self._plan.callers)),
+            *("--users", str(self.plan.callers), "--spawn-rate", str(self.plan.callers)),
             *("--run-time", f"{max(1, round(run_s))}s"),
             *("--stop-timeout", str(round(self.longest_call_s()))),
-            *("--host", self._url, "--rig-model", self._model),
-            *("--rig-config", str((self._folder / "run.yaml").resolve())),
-            *("--rig-plan", str((self._folder / (PROBE_FILE if self._probe else PLAN_FILE)).resolve())),
-            *("--rig-journal-dir", str((self._folder / "events").resolve())),
+            *("--host", self.url, "--rig-model", self.model),
+            *("--rig-config", str((self.folder / "run.yaml").resolve())),
+            *("--rig-plan", str((self.folder / (PROBE_FILE if self.is_probe else PLAN_FILE)).resolve())),
+            *("--rig-journal-dir", str((self.folder / "events").resolve())),
         ]
-        if load.processes > 1 and not self._probe:
+        if load.processes > 1 and not self.is_probe:
             command += ["--processes", str(load.processes)]
         return command
 

@@ -57,7 +57,13 @@ class End:
     detail: str = ""
 
 
-def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Overrides = _AS_WRITTEN) -> Judgement:
+def run(
+    run_file: Path,
+    results: Path,
+    say: Callable[[str], None],
+    overrides: Overrides = _AS_WRITTEN,
+    callers: type[Callers] = Callers,
+) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
     config, pipeline, pipeline_file = load_both(run_file, overrides)
     if isinstance(pipeline, PipelineConfig):
@@ -68,7 +74,7 @@ def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Ov
     run_text = written_with(run_file, overrides)
     folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
     say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
+    asyncio.run(_Run(config, pipeline, plan, folder, say, callers).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
