@@ -2,10 +2,12 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +25,26 @@ LIMIT_S = 170
 
 FAULTS = {
     "healthy": ("none", "pass"),
-    "die": ("die:after_sessions=3", "liveness"),
+    "die": ("die:after_sessions=2", "liveness"),
     "late_death": ("late_death:delay_s=0.5", "liveness"),
-    "hang": ("hang:after_sessions=3", "progress"),
+    "hang": ("hang:after_sessions=2", "progress"),
     "close_1011": ("close_1011:after_sessions=2", "connections"),
     "refuse": ("refuse:after_sessions=1,p=0.5", "refusals"),
     "cross_audio": ("cross_audio:times=2", "audio"),
+    "resurrect": ("resurrect", "audio"),
+    "lose_slot": ("lose_slot", "refusals"),
 }
+
+HANG_UPS = {
+    "hang_up": {
+        "weight": 1,
+        "how": {"rst": 1, "close_frame": 1},
+        "when": {"during_reply": 1},
+        "then": {"new_session": 1},
+        "after_s": {"low": 0.1, "high": 0.3},
+    }
+}
+"""For faults that need callers who hang up."""
 
 RUN: Mapping[str, Any] = {
     "question": "Does the rig see the fault that the golden server has?",
@@ -37,7 +52,7 @@ RUN: Mapping[str, Any] = {
     "seed": 5,
     "load": {
         "callers": 2,
-        "duration_s": 8,
+        "duration_s": 12,
         "pause_s": {"low": 0.1, "high": 0.3},
         "think_s": {"low": 0.1, "high": 0.2},
     },
@@ -62,29 +77,47 @@ class Ended:
         return {check["check"]: check["verdict"] for check in content["checks"]}
 
 
-def rig_run(folder: Path, fault: str) -> Ended:
-    """`rig run` with two polite callers."""
+def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
+    """`rig run` with two callers, polite ones unless the fault needs others."""
+    run = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
+    # Callers who hang up once find no slot any more when each of them had one.
+    slots = 2 if fault == "lose_slot" else 4
     pipeline = {
         "question": "Does the rig see the fault that this server has?",
         "hardware_label": "golden",
-        "duplex_session": {"max_sessions": 4, "disconnect_grace_s": 1.0, "reaper_interval_s": 0.2},
+        "port": port,
+        "duplex_session": {"max_sessions": slots, "disconnect_grace_s": 1.0, "reaper_interval_s": 0.2},
         "golden": {"reply_s": 1.5, "first_audio_ms": 200, "chunk_ms": 400, "pace_ms": 400, "faults": [fault]},
     }
     folder.mkdir()
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
-    (folder / "run.yaml").write_text(yaml.safe_dump(dict(RUN)))
+    (folder / "run.yaml").write_text(yaml.safe_dump(run))
     results = folder / "results"
     command = [sys.executable, "-m", "rig.cli", "run", str(folder / "run.yaml"), "--results", str(results)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=dict(os.environ))
     return Ended(next(results.iterdir()), answer.returncode, answer.stdout + answer.stderr)
 
 
+def distinct_ports(count: int) -> list[int]:
+    """Free ports, all different: held together, then let go."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     """All runs, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
+    # Runs side by side must not be given the same free port.
+    ports = distinct_ports(len(FAULTS))
     with ThreadPoolExecutor(2) as pool:
-        futures = {name: pool.submit(rig_run, folder / name, fault) for name, (fault, _) in FAULTS.items()}
+        futures = {
+            name: pool.submit(rig_run, folder / name, fault, port)
+            for port, (name, (fault, _)) in zip(ports, FAULTS.items(), strict=True)
+        }
         return {name: future.result() for name, future in futures.items()}
 
 

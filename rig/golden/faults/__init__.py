@@ -50,7 +50,7 @@ FAULTS: Mapping[str, Entry] = {
     "freeze": Entry(Freeze, "stands still for `for_s` after a chunk, /health included", None),
     "lose_slot": Entry(LoseSlot, "a hang-up costs its slot for ever", "refusals"),
     "resurrect": Entry(
-        Resurrect, "a session closed by its caller keeps its slot, and sound follows session.closed", "refusals"
+        Resurrect, "a session closed by its caller keeps its slot, and sound follows session.closed", "audio"
     ),
     "cross_audio": Entry(CrossAudio, "a chunk carries another session's voice", "audio"),
     "stale_audio": Entry(StaleAudio, "`chunks` chunks of a cancelled reply follow its terminal event", None),
