@@ -23,8 +23,8 @@ from rig import ids
 from rig.clock import NS_PER_MS, NS_PER_S, from_s
 from rig.config.load import load_run
 from rig.events import types as ev
-from rig.history import EVENTS_DIR, PIPELINE_FILE, PLAN_FILE, RUN_FILE
-from rig.plan import make_plan
+from rig.history import EVENTS_DIR, PIPELINE_FILE, RUN_FILE
+from rig.plan import PLAN_FILE, make_plan
 from rig.report import judge_folder, write_all
 
 ROOT = Path(__file__).resolve().parent.parent

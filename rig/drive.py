@@ -11,15 +11,18 @@ from pathlib import Path
 
 from rig.config.run import RunConfig
 from rig.errors import RigError
-from rig.plan import BACKLOG_S
+from rig.plan import BACKLOG_S, PLAN_FILE, Plan
+from rig.slots import PROBE_FILE
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
+PROBE_RUN_S = 3.0
+"""The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
 
 class Callers:
-    """The Locust process of a run. It stops by itself when the load is over and the last calls have ended."""
+    """The Locust process of a load or of a probe. It stops by itself, when the last calls have ended."""
 
     def __init__(
         self,
@@ -27,18 +30,20 @@ class Callers:
         folder: Path,
         url: str,
         model: str,
+        plan: Plan,
         *,
         journals: Path,
         bus: Mapping[str, str],
-        open_loop: bool = False,
+        probe: bool = False,
     ) -> None:
-        self._open_loop = open_loop
-        self._config = config
-        self._folder = folder
-        self._url = url
-        self._model = model
-        self._journals = journals
-        self._bus = bus
+        self.plan = plan
+        self.is_probe = probe
+        self.config = config
+        self.folder = folder
+        self.url = url
+        self.model = model
+        self.journals = journals
+        self.bus = bus
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -49,12 +54,12 @@ class Callers:
 
     async def start(self) -> None:
         """Start calling."""
-        log = self._folder / "logs" / "locust.log"
+        log = self.folder / "logs" / ("locust-probe.log" if self.is_probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
         with log.open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command(),
-                env=_environment(self._bus),
+                env=_environment(self.bus),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -84,26 +89,27 @@ class Callers:
 
     def longest_call_s(self) -> float:
         """How long a call that began at the very end of the load may take until it has to be over."""
-        deadlines = self._config.deadlines
+        deadlines = self.config.deadlines
         return deadlines.connect_s + deadlines.return_s + deadlines.first_audio_s + deadlines.reply_s + SLACK_S
 
     def backlog_s(self) -> float:
         """How long after the load calls may still begin that had to wait for a free slot."""
-        return BACKLOG_S if self._open_loop else 0.0
+        return BACKLOG_S if self.plan.is_open else 0.0
 
     def _command(self) -> list[str]:
-        load = self._config.load
+        load = self.config.load
+        run_s = PROBE_RUN_S if self.is_probe else load.duration_s + self.backlog_s()
         command = [
             *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
-            *("--users", str(load.callers), "--spawn-rate", str(load.callers)),
-            *("--run-time", f"{max(1, round(load.duration_s + self.backlog_s()))}s"),
+            *("--users", str(self.plan.callers), "--spawn-rate", str(self.plan.callers)),
+            *("--run-time", f"{max(1, round(run_s))}s"),
             *("--stop-timeout", str(round(self.longest_call_s()))),
-            *("--host", self._url, "--rig-model", self._model),
-            *("--rig-config", str((self._folder / "run.yaml").resolve())),
-            *("--rig-plan", str((self._folder / "plan.jsonl").resolve())),
-            *("--rig-journal-dir", str(self._journals.resolve())),
+            *("--host", self.url, "--rig-model", self.model),
+            *("--rig-config", str((self.folder / "run.yaml").resolve())),
+            *("--rig-plan", str((self.folder / (PROBE_FILE if self.is_probe else PLAN_FILE)).resolve())),
+            *("--rig-journal-dir", str(self.journals.resolve())),
         ]
-        if load.processes > 1:
+        if load.processes > 1 and not self.is_probe:
             command += ["--processes", str(load.processes)]
         return command
 

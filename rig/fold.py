@@ -8,7 +8,7 @@ import gc
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from rig.history import Call, History
 
@@ -17,6 +17,9 @@ Result = TypeVar("Result")
 
 class Fold(Generic[Result]):
     """Base of checks, figures and counts."""
+
+    load_only: ClassVar[bool] = False
+    """Whether it sees the calls of the load alone, without those of the probe that follows it."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -52,10 +55,11 @@ class Guarded(Generic[Result]):
         """Show the fold some calls; after a crash it sees no more."""
         if self._fold is None or self._crash is not None:
             return
-        see = self._fold.see
+        see, load_only = self._fold.see, self._fold.load_only
         try:
             for call in calls:
-                see(call)
+                if not (load_only and call.is_probe):
+                    see(call)
         except Exception as error:  # noqa: BLE001 - see above
             self._crash = Crash(error)
 
@@ -89,7 +93,8 @@ def result_of(kind: type[Fold[Result]], history: History) -> Result:
     fold = kind(history)
     for calls in history.calls():
         for call in calls:
-            fold.see(call)
+            if not (fold.load_only and call.is_probe):
+                fold.see(call)
     return fold.result()
 
 

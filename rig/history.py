@@ -34,14 +34,15 @@ from rig.events.types import (
     RunStarted,
     ServerEvent,
 )
-from rig.plan import Plan
+from rig.plan import PLAN_FILE, Plan
 from rig.plan import read as read_plan
+from rig.scripts import Behaviour
+from rig.slots import PROBE_FILE
 
 Kind = TypeVar("Kind", bound=Event)
 
 RUN_FILE = "run.yaml"
 PIPELINE_FILE = "pipeline.yaml"
-PLAN_FILE = "plan.jsonl"
 EVENTS_DIR = "events"
 SPOOL_DIR = "spool"
 
@@ -65,6 +66,11 @@ class Call:
         for event in self.events:
             kinds[type(event)].append(event)
         self._kinds = kinds
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it belongs to the probe of the slots that follows the load."""
+        return self.start.behaviour == Behaviour.SLOTS
 
     def of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The call's events of one kind (a concrete event type), in order of time."""
@@ -102,6 +108,8 @@ class History:
     config: RunConfig
     pipeline: AnyPipeline
     plan: Plan
+    probe: Plan | None
+    """The calls that probe the slots after the load, None when none were planned."""
     headers: tuple[Header, ...]
     unreadable: tuple[str, ...]
     events: tuple[AnyEvent, ...]
@@ -231,6 +239,7 @@ def load(folder: Path) -> History:
         config=load_run(folder / RUN_FILE),
         pipeline=load_pipeline(folder / PIPELINE_FILE),
         plan=read_plan(folder / PLAN_FILE),
+        probe=read_plan(folder / PROBE_FILE) if (folder / PROBE_FILE).is_file() else None,
         headers=tuple(event for event in events if isinstance(event, Header)),
         unreadable=tuple(unreadable),
         events=tuple(events),

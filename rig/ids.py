@@ -20,6 +20,11 @@ def open_call_id(index: int) -> CallId:
     return CallId(f"o{index:06d}")
 
 
+def probe_call_id(slot: int) -> CallId:
+    """Name of the call that probes a session slot after the load, counted from 0."""
+    return CallId(f"s{slot:04d}")
+
+
 def rng(seed: int, *purpose: str | int) -> random.Random:
     """One generator per purpose, so that a new use never shifts the numbers of an old one."""
     text = "/".join(str(part) for part in (seed, *purpose))

@@ -26,6 +26,7 @@ from rig.scripts import OPEN_SLOT, Behaviour, CallScript, HangUp, HangUpWhen, In
 Choice = TypeVar("Choice")
 
 PLAN_VERSION = 1
+PLAN_FILE = "plan.jsonl"
 BACKLOG_S = 30.0
 """How long after the load open-loop calls may still begin that had to wait for a free slot."""
 

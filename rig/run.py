@@ -38,9 +38,10 @@ from rig.golden import faults
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import Plan, make_plan, replayed_sha256
+from rig.plan import PLAN_FILE, Plan, make_plan, replayed_sha256
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
+from rig.slots import PROBE_FILE, make_probe, settle_s
 from rig.watch.server import ServerWatch
 
 PROGRESS_S = 5.0
@@ -61,7 +62,13 @@ class End:
     detail: str = ""
 
 
-def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Overrides = _AS_WRITTEN) -> Judgement:
+def run(
+    run_file: Path,
+    results: Path,
+    say: Callable[[str], None],
+    overrides: Overrides = _AS_WRITTEN,
+    callers: type[Callers] = Callers,
+) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
     config, pipeline, pipeline_file = load_both(run_file, overrides)
     if isinstance(pipeline, PipelineConfig):
@@ -76,7 +83,7 @@ def run(run_file: Path, results: Path, say: Callable[[str], None], overrides: Ov
     run_text = written_with(run_file, overrides)
     folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
     say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, bus, say).carry_out())
+    asyncio.run(_Run(config, pipeline, plan, folder, bus, say, callers).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
@@ -92,7 +99,7 @@ def _make_folder(
         (folder / history.EVENTS_DIR).mkdir(parents=True)
         (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
         shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
-        (folder / history.PLAN_FILE).write_bytes(plan.encode())
+        (folder / PLAN_FILE).write_bytes(plan.encode())
         (folder / "provenance.json").write_text(
             json.dumps(_provenance(plan, replayed), indent=2) + "\n", encoding="utf-8"
         )
@@ -146,10 +153,13 @@ class _Run:
         folder: Path,
         broker: Address | None,
         say: Callable[[str], None],
+        callers: type[Callers] = Callers,
     ) -> None:
         self._config = config
         self._pipeline = pipeline
         self._plan = plan
+        self._probe = make_probe(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
+        self._make_callers = callers
         self._folder = folder
         self._say = say
         self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
@@ -170,6 +180,8 @@ class _Run:
             loop.add_signal_handler(number, self._interrupt)
         progress = asyncio.create_task(self._show_progress())
         end = End(EndReason.RIG_ERROR, "the rig failed")
+        if self._probe is not None:
+            (self._folder / PROBE_FILE).write_bytes(self._probe.encode())
         self._journal.record(
             RunStarted, run_id=self._folder.name, seed=self._plan.seed, plan_sha256=self._plan.sha256()
         )
@@ -229,28 +241,50 @@ class _Run:
 
     async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
         """Load, drain and the watch after it, until an end."""
-        callers = Callers(
+        self._enter(Phase.LOAD)
+        callers = self._callers(url, model, self._plan)
+        end = await self._play(callers, self._finish(callers), watch)
+        if end is None and self._probe is not None:
+            end = await self._probe_slots(url, model, self._probe, watch)
+        if end is not None:
+            return end
+        self._enter(Phase.WATCH)
+        quiet = asyncio.sleep(self._config.watch.after_load_s)
+        return await self._first_of(quiet=quiet, lost=_lost(watch)) or End(EndReason.PLANNED)
+
+    def _callers(self, url: str, model: str, plan: Plan, *, probe: bool = False) -> Callers:
+        return self._make_callers(
             self._config,
             self._folder,
             url,
             model,
+            plan,
             journals=self._spools,
             bus=self._bus_environment(),
-            open_loop=self._plan.is_open,
+            probe=probe,
         )
-        self._enter(Phase.LOAD)
+
+    async def _play(self, callers: Callers, finish: Coroutine[Any, Any, None], watch: ServerWatch | None) -> End | None:
+        """Let callers call until `finish` is through. None when all went as planned."""
         try:
             await callers.start()
-            end = await self._first_of(callers=self._finish(callers), lost=_lost(watch))
-            if end is not None:
-                if end.reason is EndReason.ENGINE_LOST:
-                    await asyncio.sleep(LAST_LOOK_S)
-                return end
+            end = await self._first_of(callers=finish, lost=_lost(watch))
+            if end is not None and end.reason is EndReason.ENGINE_LOST:
+                await asyncio.sleep(LAST_LOOK_S)
+            return end
         finally:
             await callers.stop()
-        self._enter(Phase.WATCH)
-        quiet = asyncio.sleep(self._config.watch.after_load_s)
-        return await self._first_of(quiet=quiet, lost=_lost(watch)) or End(EndReason.PLANNED)
+
+    async def _probe_slots(self, url: str, model: str, probe: Plan, watch: ServerWatch | None) -> End | None:
+        """Wait until every slot has to be free, then call all of them at once."""
+        assert not isinstance(self._pipeline, ExternalServer)
+        self._enter(Phase.PROBE)
+        settled = asyncio.sleep(settle_s(self._config, self._pipeline.duplex_session))
+        end = await self._first_of(settled=settled, lost=_lost(watch))
+        if end is not None:
+            return end
+        callers = self._callers(url, model, probe, probe=True)
+        return await self._play(callers, self._wait(callers, callers.longest_call_s()), watch)
 
     async def _finish(self, callers: Callers) -> None:
         """The load's time, then until the last call is over. Raises _CallersLostError when Locust fails or hangs."""
@@ -259,13 +293,19 @@ class _Run:
             await asyncio.wait({done}, timeout=self._config.load.duration_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
-                await asyncio.wait({done}, timeout=callers.backlog_s() + callers.longest_call_s() + LAST_LOOK_S * 5)
-            if not done.done():
-                raise _CallersLostError("the callers did not stop in time")
-            if done.result() != 0:
-                raise _CallersLostError(f"Locust ended with status {done.result()}; see logs/locust.log")
         finally:
             done.cancel()
+        await self._wait(callers, callers.backlog_s() + callers.longest_call_s())
+
+    async def _wait(self, callers: Callers, limit_s: float) -> None:
+        """Until the callers have stopped by themselves. Raises _CallersLostError as `_finish` does."""
+        try:
+            async with asyncio.timeout(limit_s + LAST_LOOK_S * 5):
+                status = await callers.wait()
+        except TimeoutError:
+            raise _CallersLostError("the callers did not stop in time") from None
+        if status != 0:
+            raise _CallersLostError(f"Locust ended with status {status}; see logs/")
 
     async def _first_of(self, **parts: Coroutine[Any, Any, object]) -> End | None:
         """Wait for the first part to end, or an interruption. None when that was the part that was hoped for."""

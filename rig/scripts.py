@@ -17,6 +17,8 @@ class Behaviour(enum.StrEnum):
     POLITE = "polite"
     BARGE_IN = "barge_in"
     HANG_UP = "hang_up"
+    SLOTS = "slots"
+    """A polite caller of the probe that follows the load; no behaviour of the load."""
 
 
 class InterruptBy(enum.StrEnum):

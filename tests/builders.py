@@ -12,9 +12,9 @@ from rig.config.load import load_run
 from rig.config.run import RunConfig
 from rig.events import types as ev
 from rig.events.journal import Journal
-from rig.history import EVENTS_DIR, PIPELINE_FILE, PLAN_FILE, RUN_FILE, History
+from rig.history import EVENTS_DIR, PIPELINE_FILE, RUN_FILE, History
 from rig.history import load as load_history
-from rig.plan import make_plan
+from rig.plan import PLAN_FILE, make_plan
 
 ORIGIN_NS = 1_000_000_000
 """One second after boot: before any header, which the journal stamps with the real clock."""
@@ -142,9 +142,11 @@ class Run:
         self.rig(at_s, ev.PipelineStopped, forced=[])
         self.rig(at_s, ev.RunEnded, reason=reason, detail=detail)
 
-    def start_call(self, at_s: float = 2.0, call: str = "c000-0000", caller: int = 0) -> None:
+    def start_call(
+        self, at_s: float = 2.0, call: str = "c000-0000", caller: int = 0, behaviour: str = "polite"
+    ) -> None:
         """A call begins."""
-        self.call(at_s, ev.CallStarted, call, caller=caller, behaviour="polite", planned_ns=ns(at_s))
+        self.call(at_s, ev.CallStarted, call, caller=caller, behaviour=behaviour, planned_ns=ns(at_s))
 
     def connect(
         self,

@@ -50,6 +50,18 @@ def test_a_fold_that_breaks_is_told_of_and_the_others_see_all(run: Run) -> None:
     assert len(whole.result()) == 3
 
 
+def test_a_fold_of_the_load_does_not_see_the_probe_that_follows_it(run: Run) -> None:
+    class NamesOfTheLoad(Names):
+        load_only = True
+
+    run.start_call(9.0, "s0000", behaviour="slots")
+    history = run.history()
+    of_load, of_all = Guarded(NamesOfTheLoad, history), Guarded(Names, history)
+    run_folds(history, [of_load, of_all])
+    assert of_load.result() == result_of(NamesOfTheLoad, history) == ["c000-0000", "c001-0000", "c002-0000"]
+    assert of_all.result() == [*of_load.result(), "s0000"]
+
+
 def test_alone_a_fold_shows_its_own_error(run: Run) -> None:
     with pytest.raises(ValueError, match="two is too many"):
         result_of(BreaksOnTheSecond, run.history())

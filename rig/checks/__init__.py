@@ -15,6 +15,7 @@ from rig.checks.refusals import Refusals
 from rig.checks.resume import Resume
 from rig.checks.rig_validity import RigValidity
 from rig.checks.shutdown import Shutdown
+from rig.checks.slots import Slots
 from rig.checks.stale_audio import StaleAudio
 from rig.checks.turn_identity import TurnIdentity
 from rig.fold import Crash, Fold, Guarded, run_folds
@@ -27,6 +28,7 @@ CHECKS: Mapping[str, type[Fold[CheckResult]]] = {
     "connections": Connections,
     "refusals": Refusals,
     "resume": Resume,
+    "slots": Slots,
     "audio": Audio,
     "stale_audio": StaleAudio,
     "turn_identity": TurnIdentity,

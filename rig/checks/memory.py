@@ -79,7 +79,7 @@ class Memory(Fold[CheckResult]):
         """The load without its warm-up."""
         history = self.history
         load_ns = history.phase_ns(Phase.LOAD)
-        later = (history.phase_ns(phase) for phase in (Phase.DRAIN, Phase.WATCH, Phase.STOP))
+        later = (history.phase_ns(phase) for phase in (Phase.DRAIN, Phase.PROBE, Phase.WATCH, Phase.STOP))
         end_ns = min((t_ns for t_ns in later if t_ns is not None), default=history.last_ns)
         return None if load_ns is None else load_ns + from_s(history.config.memory.warm_up_s), end_ns
 

@@ -166,6 +166,15 @@ class Playback(StrictModel):
     ] = 0
 
 
+class Slots(StrictModel):
+    """The probe of the session slots, for servers whose limits are known."""
+
+    probe: Annotated[bool, Field(description="after the load, whether every slot is called at the same moment")] = True
+    margin_s: Annotated[
+        Seconds, Field(description="seconds beyond grace and reaper until every slot has to be free")
+    ] = 3.0
+
+
 class Require(StrictModel):
     """What must have happened at least; below it the verdict is unknown, never pass."""
 
@@ -186,6 +195,7 @@ class RunConfig(StrictModel):
     watch: Watch = Watch()
     memory: Memory = Memory()
     playback: Playback = Playback()
+    slots: Slots = Slots()
     require: Require = Require()
     bus: Bus = Bus()
     schema_version: Literal[1] = 1

@@ -24,6 +24,7 @@ class Phase(enum.StrEnum):
     BOOT = "boot"
     LOAD = "load"
     DRAIN = "drain"
+    PROBE = "probe"
     WATCH = "watch"
     STOP = "stop"
 
@@ -247,8 +248,7 @@ class ConnectStarted(CallEvent, frozen=True, tag="connect_started"):
 
 
 class Connected(CallEvent, frozen=True, tag="connected"):
-    """The WebSocket handshake is done; `tcp_ns` of it went to the TCP connect, both from
-    `connect_started`."""
+    """The WebSocket handshake is done; `tcp_ns` of it went to the TCP connect, both from `connect_started`."""
 
     tcp_ns: int
     handshake_ns: int

@@ -81,6 +81,8 @@ class GoldenServer:
             say(f"INFO golden server on {host}:{self.port}, faults: {', '.join(self.settings.faults) or 'none'}")
             reaper = asyncio.create_task(self._reap())
             await stop.wait()
+            if any(fault.stays() for fault in self.faults):
+                await asyncio.Event().wait()
             reaper.cancel()
             for live in self.live.values():
                 live.abandon()
@@ -125,6 +127,11 @@ class GoldenServer:
     def lose_slot(self, session_id: str) -> None:
         """Never give a slot back."""
         self.admission.lose(session_id)
+
+    def forget(self, session_id: str) -> None:
+        """A session is gone at once."""
+        self.live.pop(session_id).abandon()
+        self.admission.release(session_id)
 
     def when_idle_for(self, delay_s: float, action: Callable[[], None]) -> None:
         """Do something when nobody has connected for a while."""

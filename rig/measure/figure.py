@@ -128,6 +128,7 @@ class Measure(Fold["Figure"]):
     unit: ClassVar[Unit] = "ms"
     expected_interval: ClassVar[str | None] = None
     rate_name: ClassVar[str | None] = None
+    load_only = True
 
     def __init__(self, history: History) -> None:
         super().__init__(history)

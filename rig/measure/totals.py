@@ -67,7 +67,9 @@ class TotalsFold(Fold[Totals]):
         self._returns = (ReconnectNew(history), ReconnectResumed(history))
 
     def see(self, call: Call) -> None:
-        """Count what the call did."""
+        """Count what the call did; calls of the probe are no load."""
+        if call.is_probe:
+            return
         totals = self._totals
         totals.starts.append(call.start)
         totals.callers.add(call.start.caller)

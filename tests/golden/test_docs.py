@@ -20,7 +20,7 @@ def row(name: str, entry: Entry) -> str:
         for one in fields(entry.make)
         if one.init and common.get(one.name, ...) != one.default
     ]
-    return f"| `{name}` | {entry.does} | {entry.check or 'none yet'} | {', '.join(own) or '-'} |"
+    return f"| `{name}` | {entry.does} | {entry.check or 'none'} | {', '.join(own) or '-'} |"
 
 
 def test_the_table_of_the_page_is_the_table_of_the_code() -> None:

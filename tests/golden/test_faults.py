@@ -124,6 +124,7 @@ def indices(phone: Phone) -> list[int]:
 @pytest.mark.parametrize(
     ("fault", "chunks"),
     [
+        ("missing_start:times=1", [1, 2, 3, 4]),
         ("missing_chunk:times=1", [0, 2, 3, 4]),
         ("doubled_chunk:times=1", [0, 0, 1, 2, 3, 4]),
         ("reordered_chunk:times=1", [1, 0, 2, 3, 4]),
@@ -238,6 +239,27 @@ def test_a_resume_tells_the_old_generation(tmp_path: Path) -> None:
     assert second.heard[0]["attachment_generation"] == 1
 
 
+def test_a_dropped_session_is_forgotten(tmp_path: Path) -> None:
+    with serving(tmp_path, "forget", limits=ONE_SLOT) as golden:
+        with Phone(golden.url) as first:
+            created = first.open()
+        wait_for(lambda: golden.fired() == ["forget"])
+        with Phone(golden.url) as second:
+            assert second.resume(created, 0)["error"]["code"] == "session_resume_expired"
+        with Phone(golden.url) as third:
+            third.open()
+
+
+def test_a_reply_has_the_id_of_another_sessions_reply(tmp_path: Path) -> None:
+    with serving(tmp_path, "shared_id:times=1") as golden, Phone(golden.url) as one, Phone(golden.url) as other:
+        one.open()
+        turn(one)
+        other.open()
+        turn(other)
+    ids = [{event["response_id"] for event in phone.of("response.done")} for phone in (one, other)]
+    assert ids[0] == ids[1] == {event["response_id"] for event in other.of(wire.AUDIO_DELTA)}
+
+
 def test_the_previous_reply_comes_again_after_a_resume(tmp_path: Path) -> None:
     first, second = resumed(tmp_path, "wrong_turn")
     deltas = [[event["delta"] for event in phone.of(wire.AUDIO_DELTA)] for phone in (first, second)]
@@ -306,6 +328,16 @@ def test_a_slow_server_listens_only_after_its_time(tmp_path: Path) -> None:
         phone.open()
         (started,) = server.of(record.Started)
     assert started.t_ns - begin_ns >= NS_PER_S // 2
+
+
+def test_the_server_does_not_stop_when_asked(tmp_path: Path) -> None:
+    with child(tmp_path, "stay") as server:
+        server.process.terminate()
+        wait_for(lambda: [line.fault for line in server.of(record.FaultFired)] == ["stay"])
+        with Phone(server.url) as phone:
+            phone.open()
+        server.process.kill()
+        assert server.ended() == -signal.SIGKILL
 
 
 def test_memory_is_kept_for_each_cut_reply(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ FAULTS = {
     "refuse": ("refuse:after_sessions=1,p=0.5", "refusals"),
     "cross_audio": ("cross_audio:times=2", "audio"),
     "resurrect": ("resurrect", "audio"),
-    "lose_slot": ("lose_slot", "refusals"),
+    "lose_slot": ("lose_slot", "slots"),
 }
 
 HANG_UPS = {
@@ -80,6 +80,7 @@ class Ended:
 def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
     """`rig run` with two callers, polite ones unless the fault needs others."""
     run = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
+    run["slots"] = {"probe": fault in ("none", "lose_slot"), "margin_s": 1}
     # Callers who hang up once find no slot any more when each of them had one.
     slots = 2 if fault == "lose_slot" else 4
     pipeline = {

@@ -30,6 +30,7 @@ TIERS: dict[str, int] = {
     "rig.config": 1,
     "rig.plan": 1,
     "rig.scripts": 1,
+    "rig.slots": 1,
     "rig.speech": 1,
     # 2 doing: what makes it happen and records it
     "clients": 2,
@@ -54,6 +55,7 @@ TIERS: dict[str, int] = {
     # 5 wiring
     "rig.cli": 5,
     "rig.doctor": 5,
+    "rig.prove": 5,
     "rig.run": 5,
 }
 DOING = 2

@@ -41,6 +41,9 @@ class Plant(Protocol):
     def lose_slot(self, session_id: str) -> None:
         """Never give the session's slot back."""
 
+    def forget(self, session_id: str) -> None:
+        """A session is gone at once, with all that it would have said."""
+
     def when_idle_for(self, delay_s: float, action: Callable[[], None]) -> None:
         """Do `action` after `delay_s`, unless somebody connects before."""
 
@@ -83,6 +86,10 @@ class Fault:
     def start_delay_s(self) -> float:
         """How much later than it could the server begins to listen."""
         return 0.0
+
+    def stays(self) -> bool:
+        """The server is asked to stop: whether it does not."""
+        return False
 
     def refuses(self) -> bool:
         """A session is asked for and a slot is free: whether it is refused all the same."""
