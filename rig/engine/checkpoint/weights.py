@@ -16,6 +16,9 @@ reply goes through one row of this table after the other:
 vLLM-Omni 0.30.0 forces <|listen|> right after a <|turn_eos|> that is not the last token it allows in a unit, takes the
 unit for one in which the model only listened, and loses the end of the turn. So a unit has exactly four tokens
 (`config.TOKENS_PER_UNIT`), and the fourth is the only one that may be <|turn_eos|>.
+
+The Talker ends a unit with the same odds after each codec token, and never before the first one. A reply without any is
+one that vLLM-Omni 0.30.0 keeps to itself: the caller gets `response.listen` and waits for ever.
 """
 
 import math
@@ -38,8 +41,11 @@ FLAG = 2.0
 NOISE_NORM = 2.0
 NEVER = -30.0
 
+IS_CODE = 1
+"""Channel of the Talker's hidden state that tells a codec token from the text before it."""
+
 CODEC_END_ODDS = 0.04
-"""Per codec token, where the Talker may end: in the first and the last second of a reply."""
+"""Per codec token but the first, where the Talker may end: in the first and the last second of a reply."""
 
 END_CORRECTION_S = 0.25
 """What a reply of several units lacks on average because the Talker may end its first second early."""
@@ -156,23 +162,30 @@ def _talker(noise: np.random.Generator) -> Iterator[tuple[str, Wide]]:
     hidden = shape.TALKER_HIDDEN
     yield from _decoder(noise, "tts.model.", shape.TALKER_LAYERS, qk_norm=False, sizes=_TALKER_SIZES)
     yield "tts.model.embed_tokens.weight", _f32(np.zeros((shape.TALKER_EMBED_ROWS, hidden)))
-    for name, rows in (("emb_text", shape.TALKER_TEXT_TOKENS), ("emb_code.0", shape.CODES)):
+    for name, rows, is_code in (("emb_text", shape.TALKER_TEXT_TOKENS, 0.0), ("emb_code.0", shape.CODES, FLAG)):
         embedding = _noise(noise, rows, hidden)
-        embedding[:, CONSTANT] = LEVEL
+        embedding[:, [CONSTANT, IS_CODE]] = LEVEL, is_code
         yield f"tts.{name}.weight", embedding
     yield "tts.projector_semantic.linear1.weight", _small(noise, hidden, shape.HIDDEN)
     yield "tts.projector_semantic.linear1.bias", _f32(np.zeros(hidden))
     yield "tts.projector_semantic.linear2.weight", _small(noise, hidden, hidden)
     yield "tts.projector_semantic.linear2.bias", _f32(np.zeros(hidden))
-    constant = LEVEL * math.sqrt(hidden) / math.hypot(LEVEL, NOISE_NORM)
-    codec_end = math.log((shape.CODES - 1) * CODEC_END_ODDS / (1 - CODEC_END_ODDS)) / constant
     direction = _noise(noise, shape.CODES, hidden)
     length = np.full((shape.CODES, 1), 0.2)
-    direction[shape.CODEC_EOS] = 0
-    direction[shape.CODEC_EOS, CONSTANT] = 1
-    length[shape.CODEC_EOS] = codec_end
+    direction[shape.CODEC_EOS] = _codec_end_row()
+    length[shape.CODEC_EOS] = np.linalg.norm(direction[shape.CODEC_EOS])
     yield "tts.head_code.0.parametrizations.weight.original0", _f32(length)
     yield "tts.head_code.0.parametrizations.weight.original1", direction
+
+
+def _codec_end_row() -> Wide:
+    """Row of the Talker's head for its end token: never after text, `CODEC_END_ODDS` after a codec token."""
+    scale = math.sqrt(shape.TALKER_HIDDEN) / math.sqrt(LEVEL**2 + FLAG**2 + NOISE_NORM**2)
+    after_code = math.log((shape.CODES - 1) * CODEC_END_ODDS / (1 - CODEC_END_ODDS))
+    row = np.zeros(shape.TALKER_HIDDEN, dtype=np.float32)
+    row[CONSTANT] = NEVER / (LEVEL * scale)
+    row[IS_CODE] = (after_code - NEVER) / (FLAG * scale)
+    return row
 
 
 _THINKER_SIZES = (shape.HIDDEN, shape.HEADS * shape.HEAD_DIM, shape.KV_HEADS * shape.HEAD_DIM, shape.FFN)
