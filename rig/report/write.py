@@ -6,15 +6,17 @@ from pathlib import Path
 import msgspec
 
 from rig.report import markdown, summary
+from rig.report.html import page
 from rig.report.judgement import Judgement
 
 VERDICT_FILE = "verdict.json"
 SUMMARY_FILE = "summary.json"
 REPORT_FILE = "report.md"
+PAGE_FILE = "report.html"
 
 
 def write_all(judgement: Judgement) -> None:
-    """Write verdict.json, summary.json and report.md, each whole or not at all."""
+    """Write verdict.json, summary.json, report.md and report.html, each whole or not at all."""
     folder = judgement.history.folder
     verdict = {
         "verdict": judgement.verdict,
@@ -25,6 +27,7 @@ def write_all(judgement: Judgement) -> None:
     _write(folder / VERDICT_FILE, _json(verdict))
     _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
     _write(folder / REPORT_FILE, markdown.render(judgement).encode())
+    _write(folder / PAGE_FILE, page.of(judgement).encode())
 
 
 def _json(content: object) -> bytes:
