@@ -50,6 +50,12 @@ def build_parser() -> argparse.ArgumentParser:
     judge.add_argument("folder", type=Path, help="results folder of a run")
     judge.set_defaults(command=_judge)
 
+    report = commands.add_parser(
+        "report", help="write the reports of a results folder anew", epilog="rig report results/RUN_ID"
+    )
+    report.add_argument("folder", type=Path, help="results folder of a run")
+    report.set_defaults(command=_report)
+
     check = commands.add_parser("check", help="read a run file and its pipeline file, start nothing")
     check.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     check.set_defaults(command=_check)
@@ -84,6 +90,17 @@ def _judge(arguments: argparse.Namespace) -> int:
     for check in judgement.checks:
         print(f"{check.verdict:8} {check.check}: {check.summary}")
     print(judgement.sentence)
+    return judgement.verdict.exit_code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from rig.report import judge_folder, write_all
+    from rig.report.write import REPORT_FILES
+
+    judgement = judge_folder(arguments.folder)
+    write_all(judgement)
+    for name in REPORT_FILES:
+        print(arguments.folder / name)
     return judgement.verdict.exit_code
 
 

@@ -5,8 +5,8 @@ rig and its watchers recorded is small and held whole. What the callers recorded
 handed out once it has ended and is then forgotten, so that memory holds the open calls only.
 """
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -19,6 +19,7 @@ from rig.errors import JournalError, RigError
 from rig.events.journal import Damage, Reader
 from rig.events.types import (
     AnyEvent,
+    AudioReceived,
     CallEnded,
     CallEvent,
     CallStarted,
@@ -29,6 +30,7 @@ from rig.events.types import (
     PhaseEntered,
     RunEnded,
     RunStarted,
+    ServerEvent,
 )
 from rig.plan import Plan
 from rig.plan import read as read_plan
@@ -49,23 +51,41 @@ _time = attrgetter("t_ns")
 class Call:
     """Everything one call recorded, in order of time."""
 
-    __slots__ = ("_kinds", "events", "start")
+    __slots__ = ("_kinds", "_replies", "_said", "events", "start")
 
     def __init__(self, start: CallStarted, events: Sequence[CallEvent]) -> None:
         self.start = start
         self.events = sorted(events, key=_time)
-        self._kinds: dict[type[Event], list[Any]] = {}
-        kinds = self._kinds
+        self._replies: dict[tuple[int, str | int], list[AudioReceived]] | None = None
+        self._said: dict[str, list[ServerEvent]] | None = None
+        kinds: dict[type[Event], list[Any]] = defaultdict(list)
         for event in self.events:
-            kind = type(event)
-            if kind in kinds:
-                kinds[kind].append(event)
-            else:
-                kinds[kind] = [event]
+            kinds[type(event)].append(event)
+        self._kinds = kinds
 
     def of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The call's events of one kind (a concrete event type), in order of time."""
         return cast(Sequence[Kind], self._kinds.get(kind, ()))
+
+    @property
+    def replies(self) -> Mapping[tuple[int, str | int], Sequence[AudioReceived]]:
+        """Deltas with sound by connection and response id (by turn where the server gave no id)."""
+        if self._replies is None:
+            self._replies = {}
+            for audio in self.of(AudioReceived):
+                if audio.samples > 0:
+                    reply = audio.turn if audio.response_id is None else audio.response_id
+                    self._replies.setdefault((audio.connection, reply), []).append(audio)
+        return self._replies
+
+    def said(self, name: str) -> Sequence[ServerEvent]:
+        """The server's events of one name, in order of time."""
+        if self._said is None:
+            said: dict[str, list[ServerEvent]] = defaultdict(list)
+            for event in self.of(ServerEvent):
+                said[event.name].append(event)
+            self._said = said
+        return self._said.get(name, ())
 
 
 @dataclass
@@ -140,8 +160,11 @@ class History:
 
         With the rig gone its warden stops the server, so what callers meet after this says nothing about the server.
         """
-        if self.ended is not None:
-            return None
+        return self.heard_ns if self.ended is None else None
+
+    @property
+    def heard_ns(self) -> int:
+        """When the rig or a watcher last recorded something."""
         own = (event for event in self.events if not isinstance(event, Header | JournalClosed))
         return max((event.t_ns for event in own), default=self.origin_ns)
 

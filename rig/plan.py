@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from rig import ids, speech
+from rig.clock import NS_PER_MS
 from rig.config.run import Behaviours, HangUps, RunConfig, Span
 from rig.errors import RigError
 from rig.scripts import Behaviour, CallScript, HangUp, HangUpWhen, Interrupt, InterruptBy, TurnScript
@@ -44,6 +45,15 @@ class Plan(msgspec.Struct, frozen=True):
     def calls_of(self, caller: int) -> Sequence[CallScript]:
         """The calls of one caller slot, in order."""
         return [call for call in self.calls if call.caller == caller]
+
+    def turn_intervals_ns(self) -> dict[int, int]:
+        """How often each caller slot means to take its turn, on average: pauses, speech and the least of a reply."""
+        spent_ms: dict[int, int] = {}
+        turns: dict[int, int] = {}
+        for call in self.calls:
+            spent_ms[call.caller] = spent_ms.get(call.caller, 0) + _shortest_ms(call)
+            turns[call.caller] = turns.get(call.caller, 0) + sum(turn.hang_up is None for turn in call.turns)
+        return {caller: spent_ms[caller] * NS_PER_MS // count for caller, count in turns.items() if count > 0}
 
     def encode(self) -> bytes:
         """The plan as JSON lines: a head, then a line a call."""

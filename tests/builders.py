@@ -208,9 +208,12 @@ class Run:
         }
         self.call(at_s, ev.ActTaken, call, **fields)
 
-    def server_says(self, at_s: float, name: str, detail: str = "", *, turn: int = 0) -> None:
+    def server_says(
+        self, at_s: float, name: str, detail: str = "", *, turn: int = 0, response_id: str | None = "r0"
+    ) -> None:
         """A server event other than audio."""
-        fields: dict[str, Any] = {"turn": turn, "name": name, "server_seq": None, "response_id": "r0", "detail": detail}
+        said: dict[str, Any] = {"turn": turn, "name": name, "server_seq": None, "detail": detail}
+        fields = said | {"response_id": response_id}
         self.call(at_s, ev.ServerEvent, **fields)
 
     def dies(self, at_s: float, **fields: Any) -> None:

@@ -193,3 +193,15 @@ def test_a_damaged_plan_is_an_error(tmp_path: Path, damage: Callable[[bytes], by
 def test_a_plan_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RigError, match="is not a plan"):
         read(tmp_path / "plan.jsonl")
+
+
+def test_a_turn_interval_is_what_a_caller_spends_on_its_turns_at_least() -> None:
+    """Two calls, three turns: the pauses before calls and turns, the speech, and a second of each reply."""
+    said = TurnScript("short", 100)
+    calls = (
+        CallScript(call_id(0, 0), 0, 0, Behaviour.POLITE, 500, (said, said)),
+        CallScript(call_id(0, 1), 0, 1, Behaviour.POLITE, 700, (said,)),
+    )
+    one_turn_ms = 100 + speech.duration_ms("short") + MIN_REPLY_MS
+    expected_ms = (500 + 700 + 3 * one_turn_ms) // 3
+    assert Plan(1, 1, calls).turn_intervals_ns() == {0: expected_ms * 1_000_000}

@@ -102,6 +102,14 @@ class Watch(StrictModel):
     after_load_s: Annotated[Seconds, Field(description="seconds of watching after the last caller")] = 20.0
 
 
+class Playback(StrictModel):
+    """The loudspeaker that a caller is thought to have; it changes figures, never what the callers do."""
+
+    jitter_buffer_s: Annotated[
+        Seconds, Field(description="seconds the player waits after the first audio of a reply")
+    ] = 0
+
+
 class Require(StrictModel):
     """What must have happened at least; below it the verdict is unknown, never pass."""
 
@@ -120,5 +128,6 @@ class RunConfig(StrictModel):
     behaviours: Behaviours
     deadlines: Deadlines
     watch: Watch = Watch()
+    playback: Playback = Playback()
     require: Require = Require()
     schema_version: Literal[1] = 1

@@ -1,7 +1,10 @@
 """Chunk gap: the time between successive audio deltas of one reply on one connection."""
 
-from rig.events.types import AudioReceived
+from itertools import pairwise
+
+from rig.clock import NS_PER_S
 from rig.history import Call
+from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Measure
 
 
@@ -10,12 +13,11 @@ class ChunkGap(Measure):
 
     name = "chunk_gap"
     measurement_origin = "audio delta read to next audio delta of the same reply read"
+    expected_interval = "the length of the audio in the earlier delta"
 
     def see(self, call: Call) -> None:
         """Every gap within the replies of the call."""
-        last: dict[tuple[int, str | int], int] = {}
-        for audio in call.of(AudioReceived):
-            reply = (audio.connection, audio.turn if audio.response_id is None else audio.response_id)
-            if reply in last:
-                self.measured.values_ns.append(audio.t_ns - last[reply])
-            last[reply] = audio.t_ns
+        for reply in call.replies.values():
+            for before, audio in pairwise(reply):
+                length_ns = before.samples * NS_PER_S // OUTPUT_RATE_HZ
+                self.add(call, audio.t_ns, audio.t_ns - before.t_ns, length_ns)

@@ -18,9 +18,9 @@ class Connect(Measure):
             ready.setdefault(event.connection, event.t_ns)
         for start in call.of(ConnectStarted):
             if start.connection in ready:
-                self.measured.values_ns.append(ready[start.connection] - start.planned_ns)
+                self.add(call, ready[start.connection], ready[start.connection] - start.planned_ns)
             else:
-                self.measured.unavailable[_why_not(call, start.connection)] += 1
+                self.miss(_why_not(call, start.connection))
 
 
 def _why_not(call: Call, connection: int) -> str:

@@ -1,36 +1,52 @@
 """First audio: from the end of the caller's speech to the first sound of the answer."""
 
-from rig.events.types import AudioReceived, TurnEnded, UtteranceEnded
-from rig.history import Call
+from rig.events.types import TurnEnded, UtteranceEnded
+from rig.history import Call, History
 from rig.measure.figure import Measure
 
+EXPECTED_TURNS = "mean planned turn interval of the caller: pauses, speech and the least of a reply"
 
-class FirstAudio(Measure):
+
+class AnswerLatency(Measure):
+    """Base: from the planned end of each speech to when its answer came, by (connection, turn)."""
+
+    expected_interval = EXPECTED_TURNS
+
+    def __init__(self, history: History) -> None:
+        super().__init__(history)
+        self._interval_ns = history.plan.turn_intervals_ns()
+
+    def answers(self, call: Call) -> dict[tuple[int, int], int]:
+        """When each (connection, turn) was answered."""
+        raise NotImplementedError
+
+    def see(self, call: Call) -> None:
+        """Every turn of the call that was spoken to its end."""
+        answered = self.answers(call)
+        interval_ns = self._interval_ns.get(call.start.caller, 0)
+        for spoken in call.of(UtteranceEnded):
+            heard_ns = answered.get((spoken.connection, spoken.turn))
+            if heard_ns is None:
+                self.miss(_why_not(call, spoken.turn))
+            elif heard_ns < spoken.planned_ns:
+                self.miss("answered while the caller still spoke")
+            else:
+                self.add(call, heard_ns, heard_ns - spoken.planned_ns, interval_ns)
+
+
+class FirstAudio(AnswerLatency):
     """One value per turn that was spoken to its end and answered."""
 
     name = "first_audio"
     measurement_origin = "planned end of the caller's last speech frame to first audio delta read"
 
-    def see(self, call: Call) -> None:
-        """Every turn of the call that was spoken to its end."""
-        first = first_audio_ns(call)
-        for spoken in call.of(UtteranceEnded):
-            heard_ns = first.get((spoken.connection, spoken.turn))
-            if heard_ns is None:
-                self.measured.unavailable[_why_not(call, spoken.turn)] += 1
-            elif heard_ns < spoken.planned_ns:
-                self.measured.unavailable["answered while the caller still spoke"] += 1
-            else:
-                self.measured.values_ns.append(heard_ns - spoken.planned_ns)
-
-
-def first_audio_ns(call: Call) -> dict[tuple[int, int], int]:
-    """When the first sound of each (connection, turn) was read."""
-    first: dict[tuple[int, int], int] = {}
-    for audio in call.of(AudioReceived):
-        if audio.samples > 0:
-            first.setdefault((audio.connection, audio.turn), audio.t_ns)
-    return first
+    def answers(self, call: Call) -> dict[tuple[int, int], int]:
+        """The first sound of each turn."""
+        first: dict[tuple[int, int], int] = {}
+        for (connection, _), reply in call.replies.items():
+            place = connection, reply[0].turn
+            first[place] = min(first.get(place, reply[0].t_ns), reply[0].t_ns)
+        return first
 
 
 def _why_not(call: Call, turn: int) -> str:

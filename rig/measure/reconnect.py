@@ -37,7 +37,7 @@ class _Reconnect(Measure):
         ready = next((event for event in call.of(SessionReady) if event.connection >= started[0].connection), None)
         if ready is None:
             if (started[-1].why is Connect.RESUME) is self.resumed:
-                self.measured.unavailable["no session"] += 1
+                self.miss("no session")
         elif ready.resumed is self.resumed:
             self._see_return(call, started[0], ready)
 
@@ -45,18 +45,18 @@ class _Reconnect(Measure):
         after: list[CallEvent] = [event for event in call.events if event.connection == ready.connection]
         first = next((event for event in after if isinstance(event, AudioReceived) and event.samples > 0), None)
         if first is None:
-            self.measured.unavailable["no audio after the return"] += 1
+            self.miss("no audio after the return")
             return
         spoke = [event for event in after if isinstance(event, UtteranceStarted) and event.t_ns < first.t_ns]
         if not spoke:
-            self.measured.values_ns.append(first.t_ns - started.planned_ns)
+            self.add(call, first.t_ns, first.t_ns - started.planned_ns)
             return
         turn = spoke[-1].turn
         ended = next((event for event in after if isinstance(event, UtteranceEnded) and event.turn == turn), None)
         if ended is None or ended.t_ns > first.t_ns:
-            self.measured.unavailable["answered while the caller still spoke"] += 1
+            self.miss("answered while the caller still spoke")
             return
-        self.measured.values_ns.append((ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns))
+        self.add(call, first.t_ns, (ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns))
 
 
 class ReconnectNew(_Reconnect):

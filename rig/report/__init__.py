@@ -1,4 +1,4 @@
-"""Telling: what a run came to, for people (report.md) and for programs (verdict.json, summary.json)."""
+"""Telling: what a run came to, for people (report.md), programs (verdict.json, summary.json) and CI (junit.xml)."""
 
 from rig.report.judgement import Judgement, judge_folder
 from rig.report.write import write_all

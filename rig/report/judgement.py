@@ -48,4 +48,4 @@ def judge_folder(folder: Path) -> Judgement:
     totals = Guarded(TotalsFold, history)
     gathered = Guarded(Gather, history)
     run_folds(history, (*checks, *measures, totals, gathered))
-    return Judgement(history, results(CHECKS, checks), figures(measures), totals.result(), gathered)
+    return Judgement(history, results(CHECKS, checks), figures(history, measures), totals.result(), gathered)

@@ -5,7 +5,7 @@ from typing import Any
 
 from rig.clock import to_s, utc_label
 from rig.events.types import Act
-from rig.measure.figure import Figure
+from rig.measure.figure import Figure, Stats
 from rig.report.judgement import Judgement
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
 
@@ -14,6 +14,10 @@ FINDINGS_SHOWN = 20
 CANNOT_TELL = (
     "Whether replies make sense or sound like speech: nothing here listens to words.",
     "What a server would do beyond the calls that were made: no finding is no proof.",
+)
+CORRECTED = (
+    "Corrected for coordinated omission: what a stall kept callers from asking for counts as well, where they ask in a "
+    "rhythm. By behaviour and by time: `figures` in summary.json."
 )
 TINY = (
     "**These figures come from a CPU and a tiny checkpoint. They prove engine behaviour. They say nothing about voice "
@@ -67,20 +71,40 @@ def _findings(judgement: Judgement) -> list[str]:
 def _figures(figures: Sequence[Figure]) -> str:
     rows = (
         (
-            figure.name,
+            figure.name if figure.unit == "count" else f"{figure.name} ({figure.unit})",
             str(figure.n),
-            *(_ms(value) for value in (figure.p50_ms, figure.p95_ms, figure.p99_ms, figure.max_ms)),
+            *(_number(figure, value) for value in _shown(figure.uncorrected)),
+            *(_number(figure, value) for value in _corrected(figure)),
             _unavailable(figure),
             figure.measurement_origin,
         )
         for figure in figures
     )
-    head = ("figure (ms)", "n", "p50", "p95", "p99", "max", "not available", "from … to")
-    return table(head, rows)
+    head = ("figure", "n", "p50", "p95", "p99", "max", "p99 corrected", "max corrected", "not available", "from … to")
+    return "\n\n".join((table(head, rows), CORRECTED, _rates(figures))).rstrip()
 
 
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
+def _shown(stats: Stats) -> tuple[float | None, ...]:
+    return stats.p50, stats.p95, stats.p99, stats.max
+
+
+def _corrected(figure: Figure) -> tuple[float | None, ...]:
+    return (None, None) if figure.corrected is None else (figure.corrected.p99, figure.corrected.max)
+
+
+def _number(figure: Figure, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if figure.unit in ("ms", "count") else f"{value:.2f}"
+
+
+def _rates(figures: Sequence[Figure]) -> str:
+    rows = [
+        (rate.name, "-" if rate.value is None else f"{rate.value:.3f}", f"{rate.hits} of {rate.cases}")
+        for rate in (figure.rate for figure in figures)
+        if rate is not None
+    ]
+    return table(("rate", "value", "cases"), rows)
 
 
 def _unavailable(figure: Figure) -> str:

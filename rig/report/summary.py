@@ -8,8 +8,24 @@ from rig.config.pipeline import PipelineConfig
 from rig.events.types import MemorySampled, Outcome, PipelineReady
 from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
-from rig.measure.figure import Figure
+from rig.measure.figure import Figure, Stats, window_ns
 from rig.report.judgement import Judgement
+
+UPSTREAM_NAMES = {"first_audio": "audio_ttfp"}
+"""Upstream's name of a figure that has another one here: the time to the first audio packet."""
+
+UPSTREAM_ONLY = (
+    "tokenizer_id",
+    "request_rate",
+    "burstiness",
+    "request_goodput",
+    "total_input_tokens",
+    "total_output_tokens",
+    "output_throughput",
+    "total_token_throughput",
+    "max_output_tokens_per_s",
+    "max_concurrent_requests",
+)
 
 FAILED = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END, Outcome.REFUSED})
 
@@ -20,24 +36,27 @@ def summarise(judgement: Judgement) -> dict[str, Any]:
     totals = judgement.totals
     duration_s = to_s(history.last_ns - history.origin_ns)
     return {
-        "date": utc_label(history.headers[0].wall_ns) if history.headers else None,
-        "backend": "openai-realtime-duplex",
-        "endpoint_type": "openai-realtime-duplex",
-        "label": history.pipeline.hardware_label,
-        "model_id": history.pipeline.served_model_name,
-        "num_prompts": totals.behaviours.total(),
-        "max_concurrency": history.config.load.callers,
+        **_of_the_run(judgement),
+        **_upstream_nulls(),
         "duration": duration_s,
         "completed": totals.calls[Outcome.DONE],
         "failed": sum(totals.calls[outcome] for outcome in FAILED),
+        "request_throughput": _per_s(totals.calls[Outcome.DONE], duration_s),
         "total_audio_duration_s": totals.samples / OUTPUT_RATE_HZ,
-        "verdict": judgement.verdict,
-        "seed": history.config.seed,
-        "plan_sha256": history.plan.sha256(),
+        "total_audio_frames": totals.samples,
+        "audio_throughput": _per_s(totals.samples / OUTPUT_RATE_HZ, duration_s),
+        "rtfx": _per_s(to_s(totals.spoken_ns), duration_s),
         "sessions": totals.sessions,
         "refused": totals.refused,
         "cut_replies": totals.cut_replies,
         "returns_with_first_audio": totals.returns,
+        "calls_by_outcome": totals.calls,
+        "turns_by_outcome": totals.turns,
+        "turns_by_behaviour": totals.turns_by_behaviour,
+        "turns_by_window": [
+            {"begin_s": window * to_s(window_ns(history)), **counts}
+            for window, counts in sorted(totals.turns_by_window.items())
+        ],
         "boot_s": boot_s(history),
         "peak_rss_bytes": peak_rss_bytes(history),
         **{key: value for figure in judgement.figures for key, value in _flat(figure).items()},
@@ -45,12 +64,57 @@ def summarise(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _flat(figure: Figure) -> dict[str, float | int | None]:
+def _of_the_run(judgement: Judgement) -> dict[str, Any]:
+    history = judgement.history
     return {
-        f"mean_{figure.name}_ms": figure.mean_ms,
-        f"median_{figure.name}_ms": figure.p50_ms,
-        f"p95_{figure.name}_ms": figure.p95_ms,
-        f"p99_{figure.name}_ms": figure.p99_ms,
+        "date": utc_label(history.headers[0].wall_ns) if history.headers else None,
+        "backend": "openai-realtime-duplex",
+        "endpoint_type": "openai-realtime-duplex",
+        "label": history.pipeline.hardware_label,
+        "model_id": history.pipeline.served_model_name,
+        "num_prompts": judgement.totals.behaviours.total(),
+        "max_concurrency": history.config.load.callers,
+        "verdict": judgement.verdict,
+        "seed": history.config.seed,
+        "plan_sha256": history.plan.sha256(),
+    }
+
+
+def _upstream_nulls() -> dict[str, None]:
+    """Keys of upstream's result that nothing here measures: tokens are not counted, callers follow no rate."""
+    metrics = ("ttft", "tpot", "itl", "e2el")
+    statistics = [f"{kind}_{metric}_ms" for metric in metrics for kind in ("mean", "median", "std", "p99")]
+    return dict.fromkeys((*UPSTREAM_ONLY, *statistics))
+
+
+def _per_s(amount: float, duration_s: float) -> float | None:
+    return amount / duration_s if duration_s > 0 else None
+
+
+def _flat(figure: Figure) -> dict[str, float | None]:
+    """A figure's statistics under upstream's spelling; without a suffix of its own they are what was really seen."""
+    suffix = {"ms": "_ms", "s": "_s", "ratio": "", "count": ""}[figure.unit]
+    flat: dict[str, float | None] = {}
+    for name in (figure.name, *([UPSTREAM_NAMES[figure.name]] if figure.name in UPSTREAM_NAMES else [])):
+        flat |= _statistics(f"{name}{suffix}", figure.uncorrected)
+        if figure.corrected is not None:
+            flat |= _statistics(f"{name}_corrected{suffix}", figure.corrected)
+    if figure.rate is not None:
+        rate = figure.rate.name
+        flat[rate if rate.endswith("_rate") else f"{rate}_rate"] = figure.rate.value
+    return flat
+
+
+def _statistics(name: str, stats: Stats) -> dict[str, float | None]:
+    return {
+        f"mean_{name}": stats.mean,
+        f"median_{name}": stats.p50,
+        f"std_{name}": stats.std,
+        f"p50_{name}": stats.p50,
+        f"p90_{name}": stats.p90,
+        f"p95_{name}": stats.p95,
+        f"p99_{name}": stats.p99,
+        f"p99.9_{name}": stats.p999,
     }
 
 

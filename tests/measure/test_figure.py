@@ -1,53 +1,143 @@
-"""A figure says how many values it has, which were not available and why; what is absent is None, never 0."""
+"""A figure tells what was seen and what stalls suppressed, by behaviour and time too; absent is None, not 0."""
 
-from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from rig.clock import NS_PER_MS
-from rig.measure.figure import Figure, Measured, percentile_ms
+from rig.events import types as ev
+from rig.fold import result_of
+from rig.history import Call
+from rig.measure.chunk_gap import ChunkGap
+from rig.measure.figure import Figure, Measure, Rate
+from rig.measure.histogram import Histogram
+from tests.builders import Run, ns
+from tests.measure.values import about, values
+
+MS = 1_000_000
 
 
-def test_a_percentile_is_the_nearest_rank() -> None:
-    # 1 to 10 ms: rank is ceil(10 * p / 100), so p50 is the 5th, p95 and p99 the 10th, p10 the 1st, p11 the 2nd.
-    values = [number * NS_PER_MS for number in range(1, 11)]
-    found = [percentile_ms(values, percent) for percent in (0, 10, 11, 50, 95, 99, 100)]
-    assert found == [1.0, 1.0, 2.0, 5.0, 10.0, 10.0, 10.0]
+class PlainWait(Measure):
+    """Each turn's `audio_ms` as a value."""
+
+    name = "wait"
+    measurement_origin = "a to b"
+
+    def see(self, call: Call) -> None:
+        for event in call.of(ev.TurnEnded):
+            self.add(call, event.t_ns, event.audio_ms * MS)
 
 
-@pytest.mark.parametrize("percent", [1, 50, 99])
-def test_a_percentile_of_one_value_is_that_value(percent: float) -> None:
-    assert percentile_ms([7 * NS_PER_MS], percent) == 7.0
+class TurnWait(PlainWait):
+    """The same, expected every 100 ms, unless the turn was lost; and how many were long."""
+
+    expected_interval = "100 ms"
+    rate_name = "long"
+
+    def see(self, call: Call) -> None:
+        for event in call.of(ev.TurnEnded):
+            if event.outcome is ev.Outcome.LOST:
+                self.miss("turn lost")
+            else:
+                self.measured.hits[event.audio_ms > 50] += 1
+                self.add(call, event.t_ns, event.audio_ms * MS, 100 * MS)
 
 
-def test_a_percentile_of_nothing_is_none() -> None:
-    assert percentile_ms([], 50) is None
+def waited(run: Run, at_s: float, wait_ms: int, call: str = "c000-0000") -> None:
+    run.call(at_s, ev.TurnEnded, call, turn=0, outcome=ev.Outcome.DONE, response_id=None, audio_ms=wait_ms)
 
 
-def test_a_figure_summarises_values_in_any_order() -> None:
-    # 10, 30, 20 and 40 ms: mean 25, the 2nd of 4 is 20, the 4th is 40.
-    values = [number * NS_PER_MS for number in (10, 30, 20, 40)]
-    figure = Figure.of(Measured("wait", "a to b", values, Counter({"lost": 2, "cut": 1})))
-    assert figure == Figure(
-        name="wait",
-        measurement_origin="a to b",
-        n=4,
-        mean_ms=25.0,
-        p50_ms=20.0,
-        p95_ms=40.0,
-        p99_ms=40.0,
-        max_ms=40.0,
-        unavailable={"cut": 1, "lost": 2},
-    )
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    run = Run(tmp_path / "run")
+    run.start_call(2.0)
+    return run
 
 
-def test_a_figure_without_values_has_none_and_no_zero() -> None:
-    figure = Figure.of(Measured("wait", "a to b", [], Counter({"lost": 3})))
-    assert (figure.n, figure.unavailable) == (0, {"lost": 3})
-    statistics = (figure.mean_ms, figure.p50_ms, figure.p95_ms, figure.p99_ms, figure.max_ms)
-    assert statistics == (None, None, None, None, None)
+def test_what_was_seen_is_summarised(run: Run) -> None:
+    for at_s, wait_ms in enumerate((10, 30, 20, 40), start=3):
+        waited(run, at_s, wait_ms)
+    stats = result_of(PlainWait, run.history()).uncorrected
+    # Mean 25; the 2nd of 4 is 20, the 4th is 40; the mean square distance from 25 is 125.
+    told = (stats.n, stats.mean, stats.p50, stats.p95, stats.p99, stats.min, stats.max, stats.std)
+    assert told == pytest.approx((4, 25.0, 20.0, 40.0, 40.0, 10.0, 40.0, 125**0.5), rel=2e-3)
 
 
-def test_a_value_of_zero_is_a_value() -> None:
-    figure = Figure.of(Measured("wait", "a to b", [0]))
-    assert (figure.n, figure.p50_ms, figure.max_ms) == (1, 0.0, 0.0)
+def test_a_figure_without_a_rhythm_has_no_correction(run: Run) -> None:
+    waited(run, 3.0, 900)
+    figure = result_of(PlainWait, run.history())
+    assert (figure.corrected, figure.hdr_corrected, figure.expected_interval, figure.rate) == (None, None, None, None)
+    assert figure.best == figure.uncorrected
+
+
+def test_what_a_stall_suppressed_is_filled_in_beside_what_was_seen(run: Run) -> None:
+    waited(run, 3.0, 450)
+    figure = result_of(TurnWait, run.history())
+    assert values(figure) == about(450)
+    assert figure.hdr_corrected is not None
+    # 450 kept three more from asking, who would have waited 350, 250 and 150; 50 is less than the interval.
+    assert Histogram.decode(figure.hdr_corrected) == Histogram.of([150_000, 250_000, 350_000, 450_000])
+    assert figure.corrected is not None
+    assert (figure.uncorrected.n, figure.corrected.n, figure.best.n) == (1, 4, 4)
+
+
+def test_values_are_told_by_behaviour_and_by_window(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(2.0)
+    run.call(2.0, ev.CallStarted, "c001-0000", caller=1, behaviour="barge_in", planned_ns=ns(2.0))
+    waited(run, 59.0, 10)
+    waited(run, 61.0, 20, "c001-0000")
+    waited(run, 62.0, 30, "c001-0000")
+    run.stop(100.0)
+    figure = result_of(PlainWait, run.history())
+    assert {name: stats.n for name, stats in figure.by_behaviour.items()} == {"barge_in": 2, "polite": 1}
+    assert [(window.begin_s, window.stats.n) for window in figure.bins] == [(0.0, 1), (60.0, 2)]
+    assert figure.bin_s == 60.0
+
+
+def test_a_long_run_has_at_most_200_windows(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(2.0)
+    day_s = 24 * 3_600
+    for at_s in range(10, day_s, 60):
+        waited(run, at_s, 10)
+    run.stop(day_s)
+    figure = result_of(PlainWait, run.history())
+    assert figure.bin_s == 480.0
+    assert len(figure.bins) == 180
+    assert sum(window.stats.n for window in figure.bins) == figure.n == day_s // 60
+
+
+def test_a_figure_without_values_has_none_and_no_zero(run: Run) -> None:
+    run.turn_ended(3.0, ev.Outcome.LOST)
+    figure = result_of(TurnWait, run.history())
+    assert (figure.n, figure.unavailable, figure.bins, figure.by_behaviour) == (0, {"turn lost": 1}, [], {})
+    stats = figure.uncorrected
+    assert {stats.mean, stats.std, stats.min, stats.p50, stats.p99, stats.max} == {None}
+    assert figure.rate == Rate("long", 0, 0, None)
+
+
+def test_a_value_of_zero_is_a_value(run: Run) -> None:
+    waited(run, 3.0, 0)
+    figure = result_of(TurnWait, run.history())
+    assert (figure.n, figure.uncorrected.p50, figure.uncorrected.max) == (1, 0.0, 0.0)
+    assert figure.rate == Rate("long", 0, 1, 0.0)
+
+
+def test_a_stall_of_6_s_shows_in_the_corrected_p99_and_not_in_the_uncorrected(run: Run) -> None:
+    """101 seconds of sound, a second at a time, and a stall of 6 s once: in it five more were due."""
+    at_s = 10.0
+    for chunk in range(102):
+        run.audio(at_s, samples=24_000)
+        at_s += 6.0 if chunk == 50 else 1.0
+    figure = result_of(ChunkGap, run.history())
+    assert figure.corrected is not None
+    # Of 101 values the 100th is 1 s; of these and 5, 4, 3, 2 and 1 s the 105th is 5 s.
+    assert figure.uncorrected.p99 == pytest.approx(1_000, rel=1e-3)
+    assert figure.corrected.p99 is not None
+    assert figure.corrected.p99 >= 5_000
+    assert figure.corrected.max == figure.uncorrected.max == pytest.approx(6_000, rel=1e-3)
+
+
+def test_a_crashed_measure_has_no_values_and_says_why(run: Run) -> None:
+    figure = Figure.crashed(TurnWait, run.history(), "KeyError('x') in see, line 7")
+    assert (figure.n, figure.unavailable) == (0, {"the measure itself crashed: KeyError('x') in see, line 7": 1})

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rig.clock import NS_PER_MS
 from rig.events.types import Connect
 from rig.fold import result_of
 from rig.measure.reconnect import ReconnectNew, ReconnectResumed
 from tests.builders import Run
+from tests.measure.values import about, values
 
 
 @pytest.fixture
@@ -27,15 +27,15 @@ def test_a_caller_who_speaks_again_waits_twice(run: Run) -> None:
     run.spoke(6.0, 8.0, turn=1, connection=1, late_s=0.25)
     run.audio(9.0, turn=1, connection=1, response_id="r1")
     # 5.5 - 5.0 for the session and 9.0 - 8.0 (planned) for the answer; thinking and speaking in between do not count.
-    assert result_of(ReconnectNew, run.history()).values_ns == [1_500 * NS_PER_MS]
+    assert values(result_of(ReconnectNew, run.history())) == about(1_500)
 
 
 def test_a_resumed_caller_who_only_listens_waits_once(run: Run) -> None:
     run.connect(5.0, connection=1, why=Connect.RESUME, ready_s=5.2, resumed=True)
     run.audio(5.7, connection=1)
     history = run.history()
-    assert result_of(ReconnectResumed, history).values_ns == [700 * NS_PER_MS]
-    assert result_of(ReconnectNew, history).values_ns == []
+    assert values(result_of(ReconnectResumed, history)) == about(700)
+    assert result_of(ReconnectNew, history).n == 0
 
 
 def test_refused_attempts_are_part_of_the_wait(run: Run) -> None:
@@ -44,7 +44,7 @@ def test_refused_attempts_are_part_of_the_wait(run: Run) -> None:
     run.connect(7.0, connection=2, why=Connect.NEW_SESSION, ready_s=7.5)
     run.audio(8.0, connection=2, response_id="r1")
     # From the first attempt at 5 s to the audio at 8 s.
-    assert result_of(ReconnectNew, run.history()).values_ns == [3_000 * NS_PER_MS]
+    assert values(result_of(ReconnectNew, run.history())) == about(3_000)
 
 
 def test_a_resume_that_became_a_new_session_counts_as_one(run: Run) -> None:
@@ -53,8 +53,8 @@ def test_a_resume_that_became_a_new_session_counts_as_one(run: Run) -> None:
     run.connect(5.2, connection=2, why=Connect.NEW_SESSION, ready_s=5.5)
     run.audio(6.0, connection=2, response_id="r1")
     history = run.history()
-    assert result_of(ReconnectNew, history).values_ns == [1_000 * NS_PER_MS]
-    assert result_of(ReconnectResumed, history).values_ns == []
+    assert values(result_of(ReconnectNew, history)) == about(1_000)
+    assert result_of(ReconnectResumed, history).n == 0
 
 
 def test_a_call_that_never_hung_up_is_not_counted(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_call_that_never_hung_up_is_not_counted(tmp_path: Path) -> None:
     run.connect(2.0, ready_s=2.5)
     history = run.history()
     for measured in (result_of(ReconnectNew, history), result_of(ReconnectResumed, history)):
-        assert (measured.values_ns, measured.unavailable) == ([], {})
+        assert (measured.n, measured.unavailable) == (0, {})
 
 
 @pytest.mark.parametrize("why", [Connect.NEW_SESSION, Connect.RESUME])
@@ -79,7 +79,7 @@ def test_a_return_without_audio_is_counted(run: Run) -> None:
     run.connect(5.0, connection=1, why=Connect.NEW_SESSION, ready_s=5.5)
     run.audio(6.0, connection=1, samples=0)
     measured = result_of(ReconnectNew, run.history())
-    assert (measured.values_ns, measured.unavailable) == ([], {"no audio after the return": 1})
+    assert (measured.n, measured.unavailable) == (0, {"no audio after the return": 1})
 
 
 def test_an_answer_while_the_caller_still_speaks_is_counted(run: Run) -> None:
@@ -87,4 +87,4 @@ def test_an_answer_while_the_caller_still_speaks_is_counted(run: Run) -> None:
     run.spoke(6.0, 8.0, turn=1, connection=1)
     run.audio(7.0, turn=1, connection=1, response_id="r1")
     measured = result_of(ReconnectNew, run.history())
-    assert (measured.values_ns, measured.unavailable) == ([], {"answered while the caller still spoke": 1})
+    assert (measured.n, measured.unavailable) == (0, {"answered while the caller still spoke": 1})

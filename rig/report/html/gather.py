@@ -138,9 +138,9 @@ class Gather(Fold[Gathered]):
 
     def _wait(self, call: Call) -> None:
         first: dict[tuple[int, int], int] = {}
-        for audio in call.of(ev.AudioReceived):
-            if audio.samples > 0:
-                first.setdefault((audio.connection, audio.turn), audio.t_ns)
+        for (connection, _), reply in call.replies.items():
+            place = connection, reply[0].turn
+            first[place] = min(first.get(place, reply[0].t_ns), reply[0].t_ns)
         for spoken in call.of(ev.UtteranceEnded):
             heard_ns = first.get((spoken.connection, spoken.turn))
             if heard_ns is not None and heard_ns >= spoken.planned_ns:

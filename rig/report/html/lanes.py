@@ -69,11 +69,9 @@ def spans_of(call: Call) -> list[Span]:
     for begun in call.of(ev.UtteranceStarted):
         until_ns = spoken.get(begun.turn, closed.get(begun.connection, end_ns))
         spans.append(Span("speech", begun.t_ns, max(until_ns, begun.t_ns), f"{begun.call}: says {begun.utterance}"))
-    heard: dict[tuple[int, int], list[int]] = {}
-    for audio in call.of(ev.AudioReceived):
-        heard.setdefault((audio.connection, audio.turn), []).append(audio.t_ns)
-    for (_, turn), times in heard.items():
-        spans.append(Span("reply", times[0], times[-1], f"{call.start.call}: hears the reply to turn {turn}"))
+    for reply in call.replies.values():
+        text = f"{call.start.call}: hears the reply to turn {reply[0].turn}"
+        spans.append(Span("reply", reply[0].t_ns, reply[-1].t_ns, text))
     return spans
 
 

@@ -104,7 +104,7 @@ def _tile(check: CheckResult) -> Markup:
 def _facts(judgement: Judgement) -> list[str]:
     history, totals = judgement.history, judgement.totals
     answered = totals.turns[ev.Outcome.DONE] + totals.turns[ev.Outcome.CUT]
-    first = next((view for view in map(distributions.view_of, judgement.figures) if view.name == "first_audio"), None)
+    first = next((figure.best for figure in judgement.figures if figure.name == "first_audio"), None)
     facts = [
         f"lasted {to_s(history.last_ns - history.origin_ns):,.0f} s",
         f"{len(totals.callers):,} callers",
@@ -113,8 +113,8 @@ def _facts(judgement: Judgement) -> list[str]:
         f"{totals.barge_ins:,} barge-ins",
         f"{totals.refused:,} refusals",
     ]
-    if first is not None and first.best.p50 is not None:
-        times = f"p50 {distributions.told(first.best.p50, 'ms')}, p99 {distributions.told(first.best.p99, 'ms')}"
+    if first is not None and first.p50 is not None:
+        times = f"p50 {distributions.told(first.p50, 'ms')}, p99 {distributions.told(first.p99, 'ms')}"
         facts.append(f"first audio {times}")
     return facts
 

@@ -41,10 +41,10 @@ def glyph(kind: str) -> Markup:
     return el("svg", el("use", href=f"#g-{glyph_of(kind)}"), class_=f"g {glyph_of(kind)}", aria_hidden="true")
 
 
-def plot(width: float, *shapes: Markup) -> Markup:
-    """A plot of `width` bins, stretched to its place on the page."""
+def plot(width: float, *shapes: Markup, css: str = "z") -> Markup:
+    """A plot of `width` bins, stretched to its place on the page. Those of class z are zoomed by the page's script."""
     box = f"0 0 {number(width)} {HEIGHT}"
-    return el("svg", *shapes, class_="z", viewBox=box, preserveAspectRatio="none", aria_hidden="true")
+    return el("svg", *shapes, class_=css, viewBox=box, preserveAspectRatio="none", aria_hidden="true")
 
 
 def step_path(values: Sequence[float | None], top: float) -> str:
