@@ -1,6 +1,7 @@
 """What went wrong, one after the other: deaths, pauses, fault lines in logs, calls that got stuck or were lost.
 
-Each with what all callers did in the ten seconds before. The order is that of time, so that what came first is first.
+Each with what all callers did in the ten seconds before. In the order in which they were noticed: a call that got stuck
+when a process was paused or died comes after that.
 """
 
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ def incidents_of(history: History, gathered: Gathered) -> list[Incident]:
         *_some(_logged(history, gathered)),
         *_told(history, gathered),
     ]
-    return sorted(found, key=lambda incident: incident.since_s)
+    return sorted(found, key=lambda incident: incident.at_s)
 
 
 def _some(incidents: Iterator[Incident]) -> Iterator[Incident]:

@@ -27,7 +27,7 @@ DETAILED = 3
 
 SIGNS = {Verdict.PASS: "✔", Verdict.FAIL: "✘", Verdict.UNKNOWN: "?"}
 MEANINGS = {
-    Verdict.PASS: "Every check passed, and what the run file requires did happen.",
+    Verdict.PASS: "Every check passed, and what the run file requires did happen. That speaks for this run, not for all.",
     Verdict.FAIL: "At least one check found a fault in the server.",
     Verdict.UNKNOWN: "No fault was found, but this run cannot be believed: it proves neither that the server is sound "
     "nor that it is not.",
@@ -43,7 +43,7 @@ QUESTIONS = {
     "rig_validity": "Did the callers keep time?",
 }
 FAULTS = {
-    "liveness": "A process of the server died by itself, or its log shows what only a fault writes.",
+    "liveness": "A process of the server died by itself; nobody had asked it to stop.",
     "progress": "Callers spoke, and a reply never came or never ended: an engine hung or lost a reply.",
     "connections": "The server ended or did not take calls that it should have kept.",
     "refusals": "The server refused callers although it had room for them.",
@@ -68,7 +68,7 @@ def verdict(judgement: Judgement) -> Markup:
             el(
                 "div",
                 el("p", sign(judgement.verdict), class_="big"),
-                el("div", el("h1", sentence), el("p", _meaning(judgement.verdict, check), class_="meaning")),
+                el("div", el("h1", sentence), el("p", _meaning(judgement.verdict, check, history), class_="meaning")),
                 class_=f"banner {judgement.verdict}",
             ),
             None if label is None else el("p", el("strong", "CPU and tiny checkpoint. "), label, class_="label"),
@@ -86,7 +86,9 @@ def _headline(judgement: Judgement) -> tuple[str, str]:
     return (check, rest) if colon and judgement.verdict is not Verdict.PASS else ("", found)
 
 
-def _meaning(verdict: Verdict, check: str) -> str:
+def _meaning(verdict: Verdict, check: str, history: History) -> str:
+    if check == "liveness" and verdict is Verdict.FAIL and not any(life.died for life in lives_of(history)):
+        return "No process of the server died, but its log shows what only a fault writes."
     if verdict is Verdict.FAIL:
         return FAULTS.get(check, MEANINGS[verdict])
     return MEANINGS[verdict]
@@ -124,7 +126,11 @@ def incidents(history: History, found: Sequence[Incident], gathered: Gathered) -
     if not found:
         died = "No process of the server died or was paused, no log shows a fault, no turn got stuck, no call was lost."
         return el("p", died)
-    told = [_incident(place, incident, history) for place, incident in enumerate(found)]
+    told = []
+    shown: dict[tuple[Done, ...], int] = {}
+    for place, incident in enumerate(found):
+        first = shown.setdefault(incident.before, place)
+        told.append(_incident(place, incident, history, None if first == place else first))
     untold = gathered.troubles - len(gathered.stories)
     more = None if untold <= 0 else el("p", f"{untold} more calls went wrong later; they are counted in the timeline.")
     deaths = any(incident.kind == "death" for incident in found)
@@ -132,7 +138,7 @@ def incidents(history: History, found: Sequence[Incident], gathered: Gathered) -
     return joined([head, el("ol", *told, class_="incidents"), more])
 
 
-def _incident(place: int, incident: Incident, history: History) -> Markup:
+def _incident(place: int, incident: Incident, history: History, same_as: int | None) -> Markup:
     title = joined(
         [
             glyph(incident.kind),
@@ -143,7 +149,8 @@ def _incident(place: int, incident: Incident, history: History) -> Markup:
             incident.what,
         ]
     )
-    body = [_before(incident, history), _words(incident), _lines(incident, history, is_open=place == 0)]
+    before = _before(incident, history) if same_as is None or not incident.before else _same(incident, same_as, history)
+    body = [before, _words(incident), _lines(incident, history, is_open=place == 0)]
     return el("li", el("details", el("summary", title), *body, open=place < DETAILED), id=f"i{place}")
 
 
@@ -155,6 +162,12 @@ def _words(incident: Incident) -> Markup | None:
     head = "Its last words" if incident.kind == "death" else "The line"
     more = f" (the last {WORDS_SHOWN} of {len(lines)} lines)" if left > 0 else ""
     return joined([el("h4", head + more), el("pre", "\n".join(lines[-WORDS_SHOWN:]), tabindex="0")])
+
+
+def _same(incident: Incident, same_as: int, history: History) -> Markup:
+    since = incident.since_s - to_s(incident.before[-1].t_ns - history.origin_ns)
+    entry = el("a", f"entry {same_as + 1}", href=f"#i{same_as}")
+    return el("p", "Before it the callers did the same as before ", entry, f"; the last act was {since:.2f} s earlier.")
 
 
 def _before(incident: Incident, history: History) -> Markup:

@@ -8,6 +8,8 @@ from rig.events import types as ev
 from rig.history import History
 from rig.report.html.bins import Axis, Peaks
 
+MIB = 1 << 20
+
 NO_STAGE = frozenset({"helper", "starting"})
 """Labels of short-lived children, and of processes that have not said yet which stage they are."""
 
@@ -88,12 +90,12 @@ def how_ended(death: ev.ProcessDied) -> str:
 
 
 def memory_by_stage(history: History, axis: Axis) -> dict[str, Peaks]:
-    """The largest resident memory of each stage's process in each bin, in bytes."""
+    """The largest resident memory of each stage's process in each bin, in MiB."""
     peaks: dict[str, Peaks] = {}
     names = {life.pid: life.stage for life in lives_of(history)}
     for sample in history.of(ev.MemorySampled):
         if sample.pid in names:
-            peaks.setdefault(names[sample.pid], Peaks(axis)).add(sample.t_ns, sample.rss_bytes)
+            peaks.setdefault(names[sample.pid], Peaks(axis)).add(sample.t_ns, sample.rss_bytes / MIB)
     return peaks
 
 

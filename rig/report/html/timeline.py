@@ -19,7 +19,6 @@ from rig.report.html.lanes import Dot, Span
 from rig.report.html.markup import Markup, el, joined
 from rig.report.html.stages import Life, lives_of, memory_by_stage
 
-MIB = 1 << 20
 LIFELINES_SHOWN = 24
 KNOWN_SHOWN = 200
 
@@ -241,9 +240,8 @@ def _memory_row(stage: str, sampled: Values, top: float, scale: Scale) -> Row:
     area = el("path", d=svg.bars_path(held, top), class_="area memory")
     body = svg.plot(scale.bins, area, el("path", d=svg.step_path(held, top), class_="stroke"))
     known = [value for value in sampled if value is not None]
-    right = f"≤ {max(known) / MIB:.0f} MiB" if known else "not sampled"
-    shown = [None if value is None else value / MIB for value in held]
-    return Row(f"memory of {stage}", f"RSS, 0 to {top / MIB:.0f} MiB", body, right, "count memory", {"": shown}, "MiB")
+    right = f"≤ {max(known):.0f} MiB" if known else "not sampled"
+    return Row(f"memory of {stage}", f"RSS, 0 to {top:g} MiB", body, right, "count memory", {"": held}, "MiB")
 
 
 def _held(values: Values) -> Values:
