@@ -9,6 +9,7 @@ from rig.history import History, load
 from rig.measure import FIGURES, figures
 from rig.measure.figure import Figure
 from rig.measure.totals import Totals, TotalsFold
+from rig.report.html.gather import Gather, Gathered
 from rig.verdict import CheckResult, Verdict, merge
 
 
@@ -20,6 +21,8 @@ class Judgement:
     checks: tuple[CheckResult, ...]
     figures: tuple[Figure, ...]
     totals: Totals
+    gathered: Guarded[Gathered]
+    """What the page shows of the calls; asked when the page is made, so that its errors hurt nothing else."""
 
     @property
     def verdict(self) -> Verdict:
@@ -43,5 +46,6 @@ def judge_folder(folder: Path) -> Judgement:
     checks = [Guarded(check, history) for check in CHECKS.values()]
     measures = [Guarded(measure, history) for measure in FIGURES]
     totals = Guarded(TotalsFold, history)
-    run_folds(history, (*checks, *measures, totals))
-    return Judgement(history, results(CHECKS, checks), figures(history, measures), totals.result())
+    gathered = Guarded(Gather, history)
+    run_folds(history, (*checks, *measures, totals, gathered))
+    return Judgement(history, results(CHECKS, checks), figures(history, measures), totals.result(), gathered)

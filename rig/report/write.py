@@ -6,17 +6,19 @@ from pathlib import Path
 import msgspec
 
 from rig.report import junit, markdown, summary
+from rig.report.html import page
 from rig.report.judgement import Judgement
 
 VERDICT_FILE = "verdict.json"
 SUMMARY_FILE = "summary.json"
 REPORT_FILE = "report.md"
+PAGE_FILE = "report.html"
 JUNIT_FILE = "junit.xml"
-REPORT_FILES = (VERDICT_FILE, SUMMARY_FILE, REPORT_FILE, JUNIT_FILE)
+REPORT_FILES = (VERDICT_FILE, SUMMARY_FILE, REPORT_FILE, PAGE_FILE, JUNIT_FILE)
 
 
 def write_all(judgement: Judgement) -> None:
-    """Write verdict.json, summary.json, report.md and junit.xml, each whole or not at all."""
+    """Write verdict.json, summary.json, report.md, report.html and junit.xml, each whole or not at all."""
     folder = judgement.history.folder
     verdict = {
         "verdict": judgement.verdict,
@@ -27,6 +29,7 @@ def write_all(judgement: Judgement) -> None:
     _write(folder / VERDICT_FILE, _json(verdict))
     _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
     _write(folder / REPORT_FILE, markdown.render(judgement).encode())
+    _write(folder / PAGE_FILE, page.of(judgement).encode())
     _write(folder / JUNIT_FILE, junit.render(judgement))
 
 

@@ -1,0 +1,100 @@
+"""The page: template, style and script are files beside this one, put together with what was found in the run."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
+
+from rig.report.html import distributions, sections, svg, timeline
+from rig.report.html.gather import Gathered
+from rig.report.html.incidents import incidents_of
+from rig.report.html.markup import Markup, el, escaped, joined, script_json
+from rig.report.judgement import Judgement
+
+KEYS = (
+    ("barge_in_speech", "barges in by speaking"),
+    ("barge_in_cancel", "barges in by response.cancel"),
+    ("hang_up", "hangs up"),
+    ("new_session", "comes back, new session"),
+    ("resume", "comes back, resumes"),
+    ("refused", "is refused"),
+    ("death", "process died"),
+    ("pause", "process paused"),
+    ("log", "fault in a log"),
+    ("stuck", "turn stuck"),
+    ("lost", "connection lost"),
+    ("known", "known and without harm"),
+)
+
+
+def of(judgement: Judgement) -> str:
+    """The page of a run. When it cannot be made, a page that says so: telling must not change a verdict."""
+    try:
+        return render(judgement, judgement.gathered.result())
+    except Exception as error:  # noqa: BLE001 - see above
+        return failed(judgement, error)
+
+
+def failed(judgement: Judgement, error: Exception) -> str:
+    """The verdict, why there is no more, and where the rest is."""
+    body = [
+        el("h1", judgement.sentence),
+        el(
+            "p",
+            f"This page could not be made: {error!r}. The verdict stands; report.md and verdict.json have the rest.",
+        ),
+    ]
+    head = [el("meta", charset="utf-8"), el("title", judgement.verdict.upper())]
+    return "<!doctype html>\n" + el("html", el("head", *head), el("body", *body), lang="en") + "\n"
+
+
+def render(judgement: Judgement, gathered: Gathered) -> str:
+    """The whole page, without anything outside of it."""
+    history = judgement.history
+    found = incidents_of(history, gathered)
+    rows = timeline.rows_of(history, gathered, found)
+    scale = timeline.scale_of(history, gathered)
+    script = _file("page.js")
+    parts = {
+        "policy": escaped(_policy(script)),
+        "title": escaped(f"{judgement.verdict.upper()} · {history.folder.name}"),
+        "style": _file("page.css"),
+        "symbols": svg.symbols(),
+        "verdict": sections.verdict(judgement),
+        "incidents": sections.incidents(history, found, gathered),
+        "rows": timeline.render(rows, scale),
+        "key": _key(),
+        "bin": escaped(f"{scale.width_s:g} s"),
+        "distributions": distributions.render(judgement.figures),
+        "behaviours": sections.behaviours(gathered, judgement),
+        "stages": sections.stages(history),
+        "checks": sections.checks(judgement),
+        "provenance": sections.origin(judgement),
+        "limits": sections.limits(judgement),
+        "data": script_json(timeline.readout(rows, scale)),
+        "script": script,
+    }
+    return Template(_file("page.html")).substitute(parts)
+
+
+def _file(name: str) -> str:
+    return files("rig.report.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str) -> str:
+    """A policy for the browser: this script and no other, nothing from anywhere."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    rules: Sequence[str] = (
+        "default-src 'none'",
+        f"script-src 'sha256-{digest}'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(rules)
+
+
+def _key() -> Markup:
+    return el("ul", joined(el("li", svg.glyph(kind), f" {text}") for kind, text in KEYS), class_="key")
