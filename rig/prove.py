@@ -272,7 +272,7 @@ def _told(case: Case, trial: Trial) -> str:
         bad = [f"{name}: {trial.summaries[name]}" for name, one in trial.verdicts.items() if one is not Verdict.PASS]
         return f"{where}: {'; '.join(bad)}"
     if trial.fired == 0:
-        return f"{where}: the fault did not fire"
+        return f"{where}: the fault did not fire; completeness: {trial.summaries['completeness']}"
     return f"{where}: {case.check} says {trial.verdicts[case.check]}: {trial.summaries[case.check]}"
 
 
