@@ -48,8 +48,7 @@ SHARE = 0.95
 TRIES = 3
 """How often a healthy run is made until the callers kept time."""
 
-FIRST_PORT = 18_500
-PORTS = 100
+PORTS = range(18_500, 18_600)
 """Runs side by side need ports of their own, below those that the kernel gives to connections."""
 
 POLITE: Settings = {"polite": {"weight": 1, "turns": {"low": 1, "high": 1}}}
@@ -237,15 +236,17 @@ def _guarded(case: Case, seed: int, folder: Path, port: int) -> Trial:
         return Trial(case.fault, seed, 0, {}, {}, traceback.format_exc())
 
 
-def prove(cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path) -> list[Trial]:
-    """All trials, `jobs` at a time, with a line on stderr for each that is short."""
+def prove(
+    cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path, ports: Sequence[int] = (0,)
+) -> list[Trial]:
+    """All trials, `jobs` at a time and on these ports in turn, with a line on stderr for each that is short."""
     trials: list[Trial] = []
     begin_s = time.monotonic()
     # Seed by seed, so that what is slow or broken shows early.
     wanted = [(case, seed) for seed in range(max(seeds.values())) for case in cases if seed < seeds[case.fault]]
     with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
         futures = {
-            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", FIRST_PORT + place % PORTS): case
+            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", ports[place % len(ports)]): case
             for place, (case, seed) in enumerate(wanted)
         }
         for done, future in enumerate(as_completed(futures), start=1):
@@ -272,7 +273,7 @@ def _told(case: Case, trial: Trial) -> str:
         bad = [f"{name}: {trial.summaries[name]}" for name, one in trial.verdicts.items() if one is not Verdict.PASS]
         return f"{where}: {'; '.join(bad)}"
     if trial.fired == 0:
-        return f"{where}: the fault did not fire"
+        return f"{where}: the fault did not fire; completeness: {trial.summaries['completeness']}"
     return f"{where}: {case.check} says {trial.verdicts[case.check]}: {trial.summaries[case.check]}"
 
 
@@ -310,7 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = {case.fault: parsed.healthy if case.check is None else parsed.seeds for case in cases}
     with TemporaryDirectory(prefix="rig-prove-") as made:
         folder = Path(made) if parsed.keep is None else parsed.keep
-        shown, enough = table(cases, prove(cases, seeds, parsed.jobs, folder))
+        shown, enough = table(cases, prove(cases, seeds, parsed.jobs, folder, PORTS))
     print(shown)
     print("proven" if enough else "NOT proven: see the lines that begin with short")
     return 0 if enough else 1

@@ -1,4 +1,10 @@
-"""Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown."""
+"""Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown.
+
+The run came to its planned end, every caller slot made a call (every planned call, in an open loop), what the run file
+requires did happen, and no journal has a gap, an unreadable line or no end. It never fails: it says whether the
+others can be believed.
+Cannot see: whether the plan itself was hard enough to find anything.
+"""
 
 from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerRefused, ProducerStatus
 from rig.events.types import EndReason

@@ -1,10 +1,12 @@
-"""Connections: no call was lost that the caller did not end.
+"""Connections: the server takes every connection that it does not refuse, and ends none of them by itself.
 
-A close is not a death: this check says who closed and how; `liveness` says whether a process was gone.
+A close is not a death: this check says who closed and how; `liveness` says whether a process was gone. Surprises in the
+protocol and errors that the server told are counted, with an example, and fail nothing.
+Cannot see: a connection that stands and is dead (that is `progress`); who, between server and caller, dropped it.
 """
 
 from rig.clock import to_s
-from rig.events.types import ClosedBy, ConnectFailed, ConnectionClosed, Refused, SessionReady, Surprise
+from rig.events.types import ClosedBy, ConnectFailed, ConnectionClosed, Refused, ServerEvent, SessionReady, Surprise
 from rig.fold import Fold
 from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Findings, Verdict
@@ -21,6 +23,8 @@ class Connections(Fold[CheckResult]):
         self._sessions = 0
         self._surprises = 0
         self._first_surprise: Surprise | None = None
+        self._errors = 0
+        self._first_error: ServerEvent | None = None
 
     def see(self, call: Call) -> None:
         """Look at how each connection of the call ended."""
@@ -37,6 +41,12 @@ class Connections(Fold[CheckResult]):
             self._surprises += 1
             if self._first_surprise is None or surprise.t_ns < self._first_surprise.t_ns:
                 self._first_surprise = surprise
+        for event in call.of(ServerEvent):
+            # Those on a refused connection are the refusal itself.
+            if event.name == "error" and event.connection not in refused:
+                self._errors += 1
+                if self._first_error is None or event.t_ns < self._first_error.t_ns:
+                    self._first_error = event
 
     def result(self) -> CheckResult:
         """Unknown without a session, and when the rig died before the end."""
@@ -52,6 +62,8 @@ class Connections(Fold[CheckResult]):
             return CheckResult("connections", Verdict.UNKNOWN, summary)
         first = self._first_surprise
         tail = "" if first is None else f"; {self._surprises} surprises in the protocol, e.g. {first.what}"
+        error = self._first_error
+        tail += "" if error is None else f"; {self._errors} errors told by the server, e.g. {error.detail}"
         summary = f"none of {self._sessions} sessions was ended by the server{tail}"
         return CheckResult("connections", Verdict.PASS, summary)
 

@@ -1,6 +1,8 @@
-"""Liveness: no process of the server died before the rig asked it to stop.
+"""Liveness: no process of the server died, and no line that only a fault writes stands in its log, until it is stopped.
 
-Cannot see: a process that lives and does nothing (that is `progress`).
+Deaths are seen by pidfd when they happen, with exit status or signal. A finding names the process, its last words and
+what callers did in the ten seconds before. One log line is known and without harm and only counted (rig/explained.py).
+Cannot see: a process that lives and does nothing (that is `progress`); a fault that writes none of the known lines.
 """
 
 from rig.clock import NS_PER_S, to_s

@@ -55,6 +55,18 @@ def test_a_close_after_a_refusal_is_no_loss(run: Run) -> None:
     assert result_of(Connections, run.history()).verdict is Verdict.PASS
 
 
+def test_errors_of_the_server_are_counted_and_the_first_is_told(run: Run) -> None:
+    run.server_says(20.0, "error", "later: no")
+    run.server_says(9.0, "error", "response_not_active: Response is already complete")
+    run.refuse(10.0, "c000-0000", connection=1)
+    run.server_says(10.0, "error", "resource_exhausted: full", connection=1)
+    result = result_of(Connections, run.history())
+    assert result.verdict is Verdict.PASS
+    assert result.summary.endswith(
+        "; 2 errors told by the server, e.g. response_not_active: Response is already complete"
+    )
+
+
 def test_the_first_loss_is_the_first_in_time(run: Run) -> None:
     run.start_call(2.1, "c001-0000", caller=1)
     run.close(20.0, "c000-0000", by=ClosedBy.SERVER_EOF)

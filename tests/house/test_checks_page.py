@@ -1,0 +1,44 @@
+"""docs/checks.md is what the checks and the golden server's faults say."""
+
+import importlib.util
+import re
+import sys
+from types import ModuleType
+
+import pytest
+
+from rig.checks import CHECKS
+from rig.golden.faults import FAULTS
+from tests.house.tree import ROOT
+
+JUDGE_THE_RIG = {"completeness", "rig_validity"}
+
+
+def generator() -> ModuleType:
+    """scripts/checks_page.py; scripts are no package."""
+    spec = importlib.util.spec_from_file_location("checks_page", ROOT / "scripts" / "checks_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date() -> None:
+    made = generator().render()
+    assert (ROOT / "docs" / "checks.md").read_text(encoding="utf-8") == made, "run scripts/checks_page.py"
+
+
+def test_every_check_has_a_section_in_the_order_of_the_table() -> None:
+    headings = re.findall(r"^## (\w+)$", generator().render(), re.MULTILINE)
+    assert headings == list(CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_check_says_what_it_cannot_see(name: str) -> None:
+    text = sys.modules[CHECKS[name].__module__].__doc__ or ""
+    assert text.count("Cannot see:") == 1
+
+
+def test_every_check_of_a_server_has_a_fault_that_proves_it() -> None:
+    assert set(CHECKS) - {entry.check for entry in FAULTS.values()} == JUDGE_THE_RIG
