@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check bench pins clean
+.PHONY: help setup smoke test test-fast check repro bench pins clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -27,6 +27,9 @@ check: setup ## Lint, format, types, layering, sizes, pins and the paths named i
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy rig clients tests benchmarks $(wildcard scripts/*.py)
 	@.venv/bin/python -m pytest -q tests/house
+
+repro: setup ## The engines' faults without a model: the exact exception unpatched, right books patched (2 minutes)
+	@.venv/bin/rig repro all
 
 bench: setup ## What the callers' hot path costs, as ratios, and what judging a long run costs
 	@.venv/bin/python benchmarks/hot_path.py

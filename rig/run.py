@@ -57,7 +57,7 @@ def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
     if isinstance(pipeline, PipelineConfig):
         preflight.check(pipeline, machine.probe())
     plan = make_plan(config)
-    folder = _make_folder(results, run_file, pipeline_file, plan)
+    folder = _make_folder(results, run_file, pipeline_file, plan, pipeline)
     say(f"results in {folder}")
     asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
     judgement = judge_folder(folder)
@@ -65,7 +65,7 @@ def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
     return judgement
 
 
-def _make_folder(results: Path, run_file: Path, pipeline_file: Path, plan: Plan) -> Path:
+def _make_folder(results: Path, run_file: Path, pipeline_file: Path, plan: Plan, pipeline: AnyPipeline) -> Path:
     """A new folder that says all that the run intends; never an old one."""
     stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
@@ -74,19 +74,22 @@ def _make_folder(results: Path, run_file: Path, pipeline_file: Path, plan: Plan)
         shutil.copyfile(run_file, folder / history.RUN_FILE)
         shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
         (folder / history.PLAN_FILE).write_bytes(plan.encode())
-        (folder / "provenance.json").write_text(json.dumps(_provenance(plan), indent=2) + "\n", encoding="utf-8")
+        provenance = json.dumps(_provenance(plan, pipeline), indent=2)
+        (folder / "provenance.json").write_text(provenance + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
     return folder
 
 
-def _provenance(plan: Plan) -> dict[str, object]:
+def _provenance(plan: Plan, pipeline: AnyPipeline) -> dict[str, object]:
     versions: dict[str, str] = {}
     for name in SHOWN_PACKAGES:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
         "versions": versions,
+        # None where somebody else runs the server: what is patched there is not known.
+        "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
         "python": platform.python_version(),
         "kernel": platform.release(),
         "host": platform.node(),
