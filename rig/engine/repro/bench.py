@@ -52,13 +52,18 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Setup:
-    """A scheduler and its limits. `connector` is vLLM's `kv_transfer_config`, as keyword arguments."""
+    """A scheduler and its limits.
+
+    `connector` is vLLM's `kv_transfer_config`, as keyword arguments. `second_runner` makes the steps for vLLM's
+    second model runner, which it chooses by itself only where Triton is installed.
+    """
 
     kind: Kind = Kind.SCHEDULER
     blocks: int = 200
     max_num_seqs: int = 8
     token_budget: int = 512
     connector: Mapping[str, object] | None = None
+    second_runner: bool = False
 
 
 @dataclass
@@ -222,6 +227,15 @@ class Bench:
         ]
         return found
 
+    def close(self) -> None:
+        """Let go of what the scheduler's connector opened; safe after an exception of the engine."""
+        self.scheduler.shutdown()
+        client = getattr(getattr(self.scheduler.connector, "connector_scheduler", None), "client", None)
+        if client is not None:
+            # Mooncake's connector leaves its socket to the garbage collector, where closing it can wait for ever.
+            client.executor.shutdown()
+            client.ctx.destroy(linger=0)
+
     def _answer(self, output: "SchedulerOutput", tokens: Mapping[str, int], without: set[str]) -> "ModelRunnerOutput":
         from vllm.v1.outputs import ModelRunnerOutput
 
@@ -274,6 +288,8 @@ def _scheduler(setup: Setup) -> "Scheduler":
         block_size=BLOCK,
         log_stats=False,
     )
+    if setup.second_runner:
+        scheduler.use_v2_model_runner = True
     return scheduler
 
 

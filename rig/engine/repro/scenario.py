@@ -91,6 +91,8 @@ def play(scenario: Scenario, setup: Setup, patches: Patches, say: Callable[[str]
             return Outcome(wrongs=tuple(bench.wrongs()))
         except Exception as error:  # noqa: BLE001  what the engine raises is what is looked for
             return Outcome(raised=raised(error))
+        finally:
+            bench.close()
 
 
 def raised(error: Exception) -> Raised:
