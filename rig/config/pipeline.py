@@ -19,6 +19,17 @@ class Platform(enum.StrEnum):
     CUDA = "cuda"
 
 
+class EnginePatch(enum.StrEnum):
+    """Fixes that can be put into the engines' processes; `rig patches list` explains each."""
+
+    SCHEDULER_ZOMBIES = "scheduler_zombies"
+    SCHEDULER_GUARD_ONLY = "scheduler_guard_only"
+    UPDATE_FROM_OUTPUT_MISSING_ROW = "update_from_output_missing_row"
+    MOONCAKE_STORE_UNFINISHED = "mooncake_store_unfinished"
+    MORIIO_ASYNC_READ = "moriio_async_read"
+    KV_FINISHED_FOR_FREED_REQUEST = "kv_finished_for_freed_request"
+
+
 class TinyModel(StrictModel):
     """A tiny seeded checkpoint, written on first use: proves engine behaviour, not voice quality or speed."""
 
@@ -91,6 +102,10 @@ class PipelineConfig(StrictModel):
     gpus: Annotated[int, Field(ge=0, description="GPUs that must be present")] = 0
     nice: Annotated[int, Field(ge=0, le=19, description="how much the server yields the cores to the callers")] = 0
     env: Annotated[dict[str, str], Field(default_factory=dict, description="environment of the server")]
+    patches: Annotated[
+        tuple[EnginePatch, ...],
+        Field(description="fixes put into every process of the server (`rig patches list`); none by default"),
+    ] = ()
     duplex_session: Duplex = Duplex()
     connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]
     stages: Stages

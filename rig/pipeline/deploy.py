@@ -9,6 +9,8 @@ from pathlib import Path
 import yaml
 
 from rig.config.pipeline import STAGE_NAMES, PipelineConfig, Stage, TinyModel
+from rig.engine.patches import plugin
+from rig.errors import UsageError
 
 MODEL_PIPELINE = "minicpmo_4_5"
 CONNECTOR = "connector_of_shared_memory"
@@ -93,8 +95,19 @@ def launch(config: PipelineConfig, model: str, deploy_file: Path, port: int, bas
     added = dict(SERVER_ENV)
     if isinstance(config.model, TinyModel) or Path(model).is_dir():
         added |= OFFLINE_ENV
-    kept = {key: value for key, value in base_env.items() if key not in UNSET_ENV}
-    return Launch(argv, kept | added | dict(config.env), config.host, port)
+    if config.patches:
+        added[plugin.ENVIRONMENT] = ",".join(config.patches)
+    kept = {key: value for key, value in base_env.items() if key not in (*UNSET_ENV, plugin.ENVIRONMENT)}
+    environment = kept | added | dict(config.env)
+    _refuse_without_plugin(config, environment)
+    return Launch(argv, environment, config.host, port)
+
+
+def _refuse_without_plugin(config: PipelineConfig, environment: Mapping[str, str]) -> None:
+    """With a list of allowed plugins that leaves the rig's out, the server would start unpatched and say nothing."""
+    allowed = environment.get("VLLM_PLUGINS")
+    if config.patches and allowed is not None and plugin.PLUGIN not in allowed.split(","):
+        raise UsageError(f"VLLM_PLUGINS is {allowed!r} and leaves out {plugin.PLUGIN}, which patches; add it")
 
 
 def rig_environment() -> dict[str, str]:

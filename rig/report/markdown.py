@@ -129,6 +129,10 @@ def _counted(counter: Mapping[Any, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counter.items())) or "none"
 
 
+def _patches(names: list[str] | None) -> str:
+    return "not recorded" if names is None else ", ".join(names) or "none"
+
+
 def _run(judgement: Judgement) -> str:
     history = judgement.history
     made = provenance(history)
@@ -144,6 +148,7 @@ def _run(judgement: Judgement) -> str:
         ("boot", "not ready" if boot is None else f"{boot:.1f} s"),
         ("peak memory of the server", "not sampled" if peak is None else f"{peak / GIB:.1f} GiB (sum of RSS)"),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
+        ("engine patches", _patches(made.get("engine_patches"))),
         ("commit", str(made.get("commit", "not recorded"))),
         ("host", str(made.get("host", "not recorded"))),
     )

@@ -55,6 +55,7 @@ TIERS: dict[str, int] = {
     # 5 wiring
     "rig.cli": 5,
     "rig.doctor": 5,
+    "rig.folder": 5,
     "rig.prove": 5,
     "rig.run": 5,
 }

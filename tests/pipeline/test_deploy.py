@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from rig.config.pipeline import PipelineConfig
+from rig.errors import UsageError
 from rig.pipeline import deploy
 from tests.pipeline.fake import STAGE, config
 
@@ -77,3 +79,23 @@ def test_a_released_model_may_be_looked_up(tmp_path: Path) -> None:
     assert "HF_HUB_OFFLINE" not in launch.env
     assert launch.url == "ws://127.0.0.1:8099"
     assert launch.argv[launch.argv.index("serve") + 1] == "openbmb/MiniCPM-o-4_5"
+
+
+def test_patches_are_passed_to_every_process_of_the_server(tmp_path: Path) -> None:
+    settings = config(patches=["scheduler_zombies", "moriio_async_read"])
+    launch = deploy.launch(settings, "/model", tmp_path / "d.yaml", 8099, {})
+    assert launch.env["RIG_ENGINE_PATCHES"] == "scheduler_zombies,moriio_async_read"
+
+
+def test_patches_of_the_rigs_own_environment_do_not_reach_the_server(tmp_path: Path) -> None:
+    launch = deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, {"RIG_ENGINE_PATCHES": "scheduler_zombies"})
+    assert "RIG_ENGINE_PATCHES" not in launch.env
+
+
+def test_a_list_of_plugins_without_the_rigs_is_refused_where_patches_are_wanted(tmp_path: Path) -> None:
+    environment = {"VLLM_PLUGINS": "rig_cpu"}
+    with pytest.raises(UsageError, match="leaves out rig_patches"):
+        deploy.launch(config(patches=["scheduler_zombies"]), "/model", tmp_path / "d.yaml", 8099, environment)
+    environment["VLLM_PLUGINS"] += ",rig_patches"
+    deploy.launch(config(patches=["scheduler_zombies"]), "/model", tmp_path / "d.yaml", 8099, environment)
+    deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, {"VLLM_PLUGINS": "rig_cpu"})

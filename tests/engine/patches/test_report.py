@@ -1,0 +1,20 @@
+"""The list explains, the check tells."""
+
+import pytest
+
+from rig.config.pipeline import EnginePatch
+from rig.engine.patches.report import check_all, explain
+
+
+def test_the_list_names_each_patch_with_its_threads() -> None:
+    text = explain()
+    for name in EnginePatch:
+        assert f"{name}: " in text
+    assert "vllm#42158" in text
+
+
+def test_the_check_has_one_line_a_patch() -> None:
+    pytest.importorskip("vllm")
+    text, all_fit = check_all()
+    assert all_fit
+    assert len(text.splitlines()) == len(EnginePatch)

@@ -1,0 +1,62 @@
+"""A results folder says what its run intends, before anything is started, and is never an old one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rig.errors import UsageError
+from rig.folder import PROVENANCE_FILE, make_folder
+from rig.history import EVENTS_DIR, PIPELINE_FILE, RUN_FILE
+from rig.plan import PLAN_FILE, Plan, make_plan
+from tests.builders import PIPELINE_YAML, RUN_YAML, run_config
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    (tmp_path / PIPELINE_FILE).write_text(PIPELINE_YAML)
+    return make_plan(run_config(tmp_path))
+
+
+def made(folder: Path, plan: Plan) -> Path:
+    return make_folder(folder / "results", folder / RUN_FILE, folder / PIPELINE_FILE, plan, RUN_YAML, {"told": 7})
+
+
+def test_it_holds_run_pipeline_plan_and_provenance(tmp_path: Path, plan: Plan) -> None:
+    folder = made(tmp_path, plan)
+    assert (folder / RUN_FILE).read_text() == RUN_YAML
+    assert (folder / PIPELINE_FILE).read_text() == PIPELINE_YAML
+    assert (folder / PLAN_FILE).read_bytes() == plan.encode()
+    assert (folder / EVENTS_DIR).is_dir()
+    provenance = json.loads((folder / PROVENANCE_FILE).read_text())
+    assert (provenance["plan_sha256"], provenance["told"]) == (plan.sha256(), 7)
+    assert provenance["versions"]["omni-realtime-rig"]
+
+
+def test_a_folder_that_is_there_already_is_not_written_to(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path, plan)
+    (folder / RUN_FILE).write_text("the first run")
+
+    class Stopped:
+        """The same second again."""
+
+        @staticmethod
+        def now(tz: object) -> "Stopped":
+            return Stopped()
+
+        @staticmethod
+        def strftime(_: str) -> str:
+            return folder.name.split("-", 1)[0]
+
+    monkeypatch.setattr("rig.folder.datetime", Stopped)
+    with pytest.raises(UsageError, match="File exists; name another folder with --results"):
+        made(tmp_path, plan)
+    assert (folder / RUN_FILE).read_text() == "the first run"
+
+
+def test_a_place_that_cannot_be_written_is_one_line_with_a_remedy(tmp_path: Path, plan: Plan) -> None:
+    (tmp_path / "results").write_text("a file, not a folder")
+    with pytest.raises(UsageError, match="name another folder with --results"):
+        made(tmp_path, plan)
