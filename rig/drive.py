@@ -11,8 +11,7 @@ from pathlib import Path
 
 from rig.config.run import RunConfig
 from rig.errors import RigError
-from rig.plan import BACKLOG_S, PLAN_FILE, Plan
-from rig.slots import PROBE_FILE
+from rig.plan import BACKLOG_S, Plan
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
@@ -32,11 +31,15 @@ class Callers:
         model: str,
         plan: Plan,
         *,
+        plan_file: Path,
+        length_s: float,
         journals: Path,
         bus: Mapping[str, str],
         probe: bool = False,
     ) -> None:
         self.plan = plan
+        self.plan_file = plan_file
+        self.length_s = length_s
         self.is_probe = probe
         self.config = config
         self.folder = folder
@@ -56,7 +59,7 @@ class Callers:
         """Start calling."""
         log = self.folder / "logs" / ("locust-probe.log" if self.is_probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
-        with log.open("wb") as output:
+        with log.open("ab") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command(),
                 env=_environment(self.bus),
@@ -97,8 +100,7 @@ class Callers:
         return BACKLOG_S if self.plan.is_open else 0.0
 
     def _command(self) -> list[str]:
-        load = self.config.load
-        run_s = PROBE_RUN_S if self.is_probe else load.duration_s + self.backlog_s()
+        run_s = PROBE_RUN_S if self.is_probe else self.length_s + self.backlog_s()
         command = [
             *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
             *("--users", str(self.plan.callers), "--spawn-rate", str(self.plan.callers)),
@@ -106,11 +108,11 @@ class Callers:
             *("--stop-timeout", str(round(self.longest_call_s()))),
             *("--host", self.url, "--rig-model", self.model),
             *("--rig-config", str((self.folder / "run.yaml").resolve())),
-            *("--rig-plan", str((self.folder / (PROBE_FILE if self.is_probe else PLAN_FILE)).resolve())),
+            *("--rig-plan", str(self.plan_file.resolve())),
             *("--rig-journal-dir", str(self.journals.resolve())),
         ]
-        if load.processes > 1 and not self.is_probe:
-            command += ["--processes", str(load.processes)]
+        if self.config.load.processes > 1 and not self.is_probe:
+            command += ["--processes", str(self.config.load.processes)]
         return command
 
 

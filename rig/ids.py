@@ -20,9 +20,9 @@ def open_call_id(index: int) -> CallId:
     return CallId(f"o{index:06d}")
 
 
-def probe_call_id(slot: int) -> CallId:
-    """Name of the call that probes a session slot after the load, counted from 0."""
-    return CallId(f"s{slot:04d}")
+def probe_call_id(number: int, slot: int) -> CallId:
+    """Name of the call that probes a session slot in the `number`-th probe, both counted from 0."""
+    return CallId(f"s{number:03d}-{slot:04d}")
 
 
 def rng(seed: int, *purpose: str | int) -> random.Random:

@@ -90,20 +90,38 @@ def make_plan(config: RunConfig, run_file: Path | None = None) -> Plan:
     return Plan(config.seed, config.load.callers, tuple(calls))
 
 
+def make_rounds(config: RunConfig, plan: Plan) -> tuple[Plan, ...]:
+    """A plan in the parts that are played one after another, one for each of `config.rounds_s`."""
+    if len(config.rounds_s) == 1:
+        return (plan,)
+    slots = [_closed_rounds(config, caller) for caller in range(plan.callers)]
+    parts = (tuple(call for calls in each for call in calls) for each in zip(*slots, strict=True))
+    return tuple(Plan(plan.seed, plan.callers, calls) for calls in parts)
+
+
 def _closed_calls(config: RunConfig) -> Iterator[CallScript]:
-    """Each slot gets as many calls as could fit if every call were as short as it can be."""
+    for caller in range(config.load.callers):
+        for calls in _closed_rounds(config, caller):
+            yield from calls
+
+
+def _closed_rounds(config: RunConfig, caller: int) -> Iterator[list[CallScript]]:
+    """In each round a slot gets as many calls as could fit if every call were as short as it can be."""
     load = config.load
-    for caller in range(load.callers):
-        begin_ms = round(load.ramp.up_s * 1_000 * caller / load.callers)
-        latest_ms = round((load.duration_s - load.ramp.down_s * caller / load.callers) * 1_000)
-        elapsed_ms, index = 0, 0
+    begin_ms = round(load.ramp.up_s * 1_000 * caller / load.callers)
+    index = 0
+    for length_s in config.rounds_s:
+        latest_ms = round((length_s - load.ramp.down_s * caller / load.callers) * 1_000)
+        calls: list[CallScript] = []
+        elapsed_ms = 0
         while elapsed_ms < latest_ms:
             call = _call(config, caller, index)
             if index == 0 and begin_ms > 0:
                 call = replace(call, pause_ms=begin_ms + call.pause_ms)
             elapsed_ms += _shortest_ms(call)
-            yield call if load.ramp.down_s == 0 else replace(call, latest_ms=latest_ms)
+            calls.append(call if load.ramp.down_s == 0 else replace(call, latest_ms=latest_ms))
             index += 1
+        yield calls
 
 
 def _open_calls(config: RunConfig, arrivals: AtRate) -> Iterator[CallScript]:

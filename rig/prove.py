@@ -147,9 +147,8 @@ class ThreadCallers(Callers):
     async def start(self) -> None:
         """Start calling."""
         microphone.prepare()
-        what = "probe" if self.is_probe else "load"
         self._stopping = threading.Event()
-        self._journal = Journal(self.journals, f"{CALLER_ROLE}-{what}-{os.getpid()}", CALLER_ROLE)
+        self._journal = Journal(self.journals, f"{CALLER_ROLE}-{self.plan_file.stem}-{os.getpid()}", CALLER_ROLE)
         self._target = Target(self.url, self.model, self.plan.seed, self.config.deadlines)
         self._threads = [threading.Thread(target=self._play, args=(slot,)) for slot in range(self.plan.callers)]
         for thread in self._threads:
@@ -169,7 +168,7 @@ class ThreadCallers(Callers):
 
     def _play(self, slot: int) -> None:
         begin_ns = monotonic_ns()
-        end_ns = begin_ns + from_s(self.config.load.duration_s)
+        end_ns = begin_ns + from_s(self.length_s)
         calls = SlotCalls(self.plan.calls_of(slot), begin_ns)
         while (due := calls.next(monotonic_ns())) is not None:
             if not self.is_probe and due.planned_ns > end_ns:

@@ -31,10 +31,10 @@ from rig.golden import faults
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import Plan, make_plan, replayed_sha256
+from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
-from rig.slots import PROBE_FILE, make_probe, settle_s
+from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
 from rig.watch.server import ServerWatch
 
 PROGRESS_S = 5.0
@@ -101,7 +101,8 @@ class _Run:
         self._config = config
         self._pipeline = pipeline
         self._plan = plan
-        self._probe = make_probe(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
+        self._rounds = make_rounds(config, plan)
+        self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
         self._folder = folder
         self._say = say
@@ -123,8 +124,8 @@ class _Run:
             loop.add_signal_handler(number, self._interrupt)
         progress = asyncio.create_task(self._show_progress())
         end = End(EndReason.RIG_ERROR, "the rig failed")
-        if self._probe is not None:
-            (self._folder / PROBE_FILE).write_bytes(self._probe.encode())
+        if self._probes is not None:
+            (self._folder / PROBE_FILE).write_bytes(self._probes.encode())
         self._journal.record(
             RunStarted, run_id=self._folder.name, seed=self._plan.seed, plan_sha256=self._plan.sha256()
         )
@@ -183,25 +184,37 @@ class _Run:
         return end
 
     async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
-        """Load, drain and the watch after it, until an end."""
-        self._enter(Phase.LOAD)
-        callers = self._callers(url, model, self._plan)
-        end = await self._play(callers, self._finish(callers), watch)
-        if end is None and self._probe is not None:
-            end = await self._probe_slots(url, model, self._probe, watch)
-        if end is not None:
-            return end
+        """Load, drain and probe, perhaps several times, and the watch after them, until an end."""
+        for number in range(len(self._rounds)):
+            self._enter(Phase.LOAD)
+            callers = self._callers(url, model, number)
+            end = await self._play(callers, self._finish(callers), watch)
+            if end is None and self._probes is not None:
+                end = await self._probe_slots(url, model, number, watch)
+            if end is not None:
+                return end
         self._enter(Phase.WATCH)
         quiet = asyncio.sleep(self._config.watch.after_load_s)
         return await self._first_of(quiet=quiet, lost=_lost(watch)) or End(EndReason.PLANNED)
 
-    def _callers(self, url: str, model: str, plan: Plan, *, probe: bool = False) -> Callers:
+    def _callers(self, url: str, model: str, number: int, *, probe: bool = False) -> Callers:
+        """The callers of one part of the load, or of the probe after it."""
+        path = self._folder / (PROBE_FILE if probe else PLAN_FILE)
+        plan = self._rounds[number]
+        if probe:
+            assert self._probes is not None
+            plan = one_probe(self._probes, number)
+        if len(self._rounds) > 1:
+            path = path.with_stem(f"{path.stem}-{number:03d}")
+            path.write_bytes(plan.encode())
         return self._make_callers(
             self._config,
             self._folder,
             url,
             model,
             plan,
+            plan_file=path,
+            length_s=self._config.rounds_s[number],
             journals=self._spools,
             bus=self._bus_environment(),
             probe=probe,
@@ -218,7 +231,7 @@ class _Run:
         finally:
             await callers.stop()
 
-    async def _probe_slots(self, url: str, model: str, probe: Plan, watch: ServerWatch | None) -> End | None:
+    async def _probe_slots(self, url: str, model: str, number: int, watch: ServerWatch | None) -> End | None:
         """Wait until every slot has to be free, then call all of them at once."""
         assert not isinstance(self._pipeline, ExternalServer)
         self._enter(Phase.PROBE)
@@ -226,14 +239,14 @@ class _Run:
         end = await self._first_of(settled=settled, lost=_lost(watch))
         if end is not None:
             return end
-        callers = self._callers(url, model, probe, probe=True)
+        callers = self._callers(url, model, number, probe=True)
         return await self._play(callers, self._wait(callers, callers.longest_call_s()), watch)
 
     async def _finish(self, callers: Callers) -> None:
         """The load's time, then until the last call is over. Raises _CallersLostError when Locust fails or hangs."""
         done = asyncio.create_task(callers.wait())
         try:
-            await asyncio.wait({done}, timeout=self._config.load.duration_s)
+            await asyncio.wait({done}, timeout=callers.length_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
         finally:

@@ -14,7 +14,7 @@ from rig import speech
 from rig.config.run import RunConfig
 from rig.errors import RigError, UsageError
 from rig.ids import call_id
-from rig.plan import MIN_REPLY_MS, Plan, make_plan, read, replayed_sha256
+from rig.plan import MIN_REPLY_MS, Plan, make_plan, make_rounds, read, replayed_sha256
 from rig.scripts import Behaviour, CallScript, HangUpHow, HangUpWhen, InterruptBy, Return, TurnScript
 from tests.builders import RUN_YAML, edited, run_config
 
@@ -213,10 +213,28 @@ def test_more_callers_leave_the_calls_of_the_others_alone(tmp_path: Path) -> Non
     assert two.calls_of(1)
 
 
+def test_a_load_that_is_interrupted_has_its_calls_in_parts_that_make_up_the_plan(tmp_path: Path) -> None:
+    config = run_config(tmp_path, edited(RUN_YAML, callers=2) + "slots: {every_s: 3}\n")
+    plan = make_plan(config)
+    parts = make_rounds(config, plan)
+    assert config.rounds_s == (10 / 3,) * 3
+    assert [part.callers for part in parts] == [2, 2, 2]
+    for caller in range(2):
+        assert [call for part in parts for call in part.calls_of(caller)] == plan.calls_of(caller)
+        assert [call.index for call in plan.calls_of(caller)] == list(range(len(plan.calls_of(caller))))
+        assert all(part.calls_of(caller) for part in parts)
+
+
+def test_a_load_that_is_not_interrupted_is_one_part(tmp_path: Path) -> None:
+    config = run_config(tmp_path)
+    plan = make_plan(config)
+    assert make_rounds(config, plan) == (plan,)
+
+
 def test_every_behaviour_and_option_with_a_weight_occurs(tmp_path: Path) -> None:
     plan = make_plan(run_config(tmp_path, LARGE))
     hang_ups = [turn.hang_up for turn in turns(plan) if turn.hang_up is not None]
-    assert {call.behaviour for call in plan.calls} == set(Behaviour)
+    assert {call.behaviour for call in plan.calls} == set(Behaviour) - {Behaviour.SLOTS}
     assert {turn.interrupt.by for turn in turns(plan) if turn.interrupt is not None} == set(InterruptBy)
     assert {hang_up.how for hang_up in hang_ups} == set(HangUpHow)
     assert {hang_up.when for hang_up in hang_ups} == set(HangUpWhen)

@@ -16,7 +16,7 @@ from statistics import median
 
 from rig.clock import NS_PER_S, from_s, to_s
 from rig.config.pipeline import ExternalServer
-from rig.events.types import MemorySampled, Phase
+from rig.events.types import MemorySampled, Phase, PhaseEntered
 from rig.fold import Fold
 from rig.verdict import CheckResult, Finding, Verdict
 
@@ -78,10 +78,13 @@ class Memory(Fold[CheckResult]):
     def _load(self) -> tuple[int | None, int]:
         """The load without its warm-up."""
         history = self.history
-        load_ns = history.phase_ns(Phase.LOAD)
-        later = (history.phase_ns(phase) for phase in (Phase.DRAIN, Phase.PROBE, Phase.WATCH, Phase.STOP))
-        end_ns = min((t_ns for t_ns in later if t_ns is not None), default=history.last_ns)
-        return None if load_ns is None else load_ns + from_s(history.config.memory.warm_up_s), end_ns
+        phases = history.of(PhaseEntered)
+        loads_ns = [event.t_ns for event in phases if event.phase is Phase.LOAD]
+        if not loads_ns:
+            return None, history.last_ns
+        # A load that is interrupted for probes is one load.
+        end_ns = next((event.t_ns for event in phases if event.t_ns > loads_ns[-1]), history.last_ns)
+        return loads_ns[0] + from_s(history.config.memory.warm_up_s), end_ns
 
     def _growths(self, begin_ns: int, end_ns: int) -> list[Growth | None]:
         samples: dict[tuple[str, int], list[MemorySampled]] = {}

@@ -1,8 +1,9 @@
 """Slots: when the callers have gone, the server can still serve as many at once as it says.
 
-A probe follows the load: once every dropped session must be gone (grace, a tick of the reaper, a margin), one polite
-caller for each of `max_sessions` slots calls, all at the same moment. All must be taken at once and hear a reply. This
-is what sees slots that leaked away one by one while nobody needed them, as the zombies of a scheduler do.
+A probe follows the load, or each part of it (`slots.every_s`). Once every dropped session must be gone (grace, a tick
+of the reaper, a margin), one polite caller for each of `max_sessions` slots calls, all at the same moment. All must be
+taken at once and hear a reply. This is what sees slots that leaked away one by one while nobody needed them, as the
+zombies of a scheduler do.
 Cannot see: a slot that comes back later than the margin as such; which caller cost a slot; slots held by callers of
 another client, which look the same as lost ones.
 """
@@ -55,24 +56,26 @@ class Slots(Fold[CheckResult]):
         )
 
     def result(self) -> CheckResult:
-        """From the calls of the probe."""
-        plan, probes = self.history.probe, self._probes
+        """From the calls of every probe."""
+        plan, made = self.history.probe, {probe.call: probe for probe in self._probes}
         if plan is None:
             return CheckResult("slots", Verdict.PASS, "not judged: no probe of the slots was planned")
         wanted = len(plan.calls)
-        if len(probes) < wanted:
-            return CheckResult("slots", Verdict.UNKNOWN, f"{len(probes)} of {wanted} calls of the probe were made")
-        findings = tuple(self._finding(one) for one in sorted(probes, key=lambda one: one.call) if _short(one))
+        findings = tuple(self._finding(one) for _, one in sorted(made.items()) if _short(one))
         if findings:
-            summary = f"{wanted - len(findings)} of {wanted} slots took a caller and answered it after the load"
+            good = len(made) - len(findings)
+            summary = f"{good} of {wanted} slots took a caller and answered it when all had to be free"
             return CheckResult("slots", Verdict.FAIL, summary, findings)
-        at_once = _at_once(probes)
-        if at_once < wanted:
-            summary = f"every caller of the probe was answered, but only {at_once} of {wanted} at the same time"
+        if len(made) < wanted:
+            return CheckResult("slots", Verdict.UNKNOWN, f"{len(made)} of {wanted} calls of the probe were made")
+        numbers = sorted({call.index for call in plan.calls})
+        least = min(_at_once([made[call.call] for call in plan.calls if call.index == number]) for number in numbers)
+        if least < plan.callers:
+            summary = f"every caller of the probe was answered, but only {least} of {plan.callers} at the same time"
             return CheckResult("slots", Verdict.UNKNOWN, summary)
-        return CheckResult(
-            "slots", Verdict.PASS, f"after the load all {wanted} slots at once took and answered a caller"
-        )
+        times = "" if len(numbers) == 1 else f", in each of {len(numbers)} probes"
+        summary = f"all {plan.callers} slots took and answered a caller at the same time{times}"
+        return CheckResult("slots", Verdict.PASS, summary)
 
     def _finding(self, probe: _Probe) -> Finding:
         if probe.refused is not None:

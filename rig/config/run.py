@@ -170,6 +170,10 @@ class Slots(StrictModel):
     """The probe of the session slots, for servers whose limits are known."""
 
     probe: Annotated[bool, Field(description="after the load, whether every slot is called at the same moment")] = True
+    every_s: Annotated[
+        Seconds | None,
+        Field(gt=0, description="seconds of load between probes (closed loop only); left out, one at the end"),
+    ] = None
     margin_s: Annotated[
         Seconds, Field(description="seconds beyond grace and reaper until every slot has to be free")
     ] = 3.0
@@ -199,3 +203,20 @@ class RunConfig(StrictModel):
     require: Require = Require()
     bus: Bus = Bus()
     schema_version: Literal[1] = 1
+
+    @model_validator(mode="after")
+    def _can_be_interrupted(self) -> Self:
+        if self.slots.every_s is None:
+            return self
+        if not self.slots.probe:
+            raise ValueError("`slots.every_s` has no meaning without `slots.probe`")
+        if not isinstance(self.load.arrivals, Closed) or self.load.ramp != Ramp():
+            raise ValueError("`slots.every_s` needs closed arrivals without a ramp: the load stops for each probe")
+        return self
+
+    @property
+    def rounds_s(self) -> tuple[float, ...]:
+        """Length in seconds of each part of the load; after each the slots are probed, where that is wanted."""
+        whole_s, every_s = self.load.duration_s, self.slots.every_s
+        count = 1 if every_s is None else max(1, round(whole_s / every_s))
+        return (whole_s / count,) * count
