@@ -77,7 +77,8 @@ class Case:
     load_s: float = 1.0
     probe: bool = False
     memory: bool = False
-    think_s: float = 0.1
+    ramp_s: float = 0.0
+    """Seconds over which the callers begin: those who begin together hang up together, and memory grows in one step."""
 
     def spec(self, seed: int) -> str:
         """The fault as the golden server reads it; it is armed after another number of sessions for each seed."""
@@ -111,7 +112,7 @@ CASES: tuple[Case, ...] = (
     Case("wrong_turn", "turn_identity", RESUME),
     Case("shared_id", "turn_identity", settings="times=1,after_sessions=2"),
     Case("stay", "shutdown", load_s=0.1),
-    Case("leak", "memory", OFTEN, "mib=4", load_s=12.0, memory=True, think_s=1.5),
+    Case("leak", "memory", OFTEN, "mib=4", load_s=14.0, memory=True, ramp_s=5.0),
 )
 
 
@@ -207,7 +208,13 @@ def _run(case: Case, seed: int) -> Settings:
         "question": "Does the rig see the fault that the golden server has?",
         "pipeline": "pipeline.yaml",
         "seed": seed,
-        "load": {"callers": 6, "duration_s": case.load_s, "pause_s": _span(0.1), "think_s": _span(case.think_s)},
+        "load": {
+            "callers": 6,
+            "duration_s": case.load_s,
+            "ramp": {"up_s": case.ramp_s},
+            "pause_s": _span(0.1),
+            "think_s": _span(0.1),
+        },
         "behaviours": dict(case.behaviours),
         # A healthy reply begins after 0.7 s and lasts 1.6 s; the rest is for crowded machines.
         "deadlines": {"connect_s": 4, "first_audio_s": 4, "reply_s": 5, "return_s": 4},
@@ -215,7 +222,7 @@ def _run(case: Case, seed: int) -> Settings:
         "slots": {"probe": case.probe, "margin_s": 1},
         "bus": {"kind": "none"},
         # In seconds instead of hours: the golden server leaks as much as it weighs within one run.
-        "memory": {"warm_up_s": 2, "least_s": 2 if case.memory else 1_000, "growth_per_hour": 8},
+        "memory": {"warm_up_s": 2 + case.ramp_s / 2, "least_s": 2 if case.memory else 1_000, "growth_per_hour": 8},
     }
 
 
