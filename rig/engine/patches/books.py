@@ -1,7 +1,7 @@
 """A scheduler's books: its queues, what it has just scheduled, and what its clients still have to be told."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from rig.engine.patches.patch import installed
@@ -114,12 +114,3 @@ def tell_clients(scheduler: "Scheduler", outputs: dict[int, "EngineCoreOutputs"]
             )
         )
     untold.clear()
-
-
-def filtered(predicate: Callable[["Request"], bool], scheduler: "Scheduler") -> dict["Request", str]:
-    """The queued requests that meet `predicate`, each once, with the queues that hold it."""
-    found: dict[Request, str] = {}
-    for name, request in queued(scheduler):
-        if predicate(request):
-            found[request] = f"{found[request]}+{name}" if request in found else name
-    return found

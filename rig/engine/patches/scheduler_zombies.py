@@ -52,8 +52,26 @@ def _stripping(original: Method) -> Method:
 
 
 def sweep(scheduler: "Scheduler") -> None:
-    """Take every zombie out of the queues, give back what it holds, and owe its client an error."""
-    found = books.filtered(lambda request: _is_zombie(scheduler, request), scheduler)
+    """Take every zombie out of the queues, give back what it holds, and owe its client an error.
+
+    A zombie is not the object that is tracked under its id; or it was ended by an abort or an error and is queued all
+    the same. A tracked request that has stopped is none: vLLM-Omni keeps such a one in a queue on purpose, between two
+    segments of a session and as its sign that a stage has received its last chunk.
+    """
+    from vllm.v1.request import RequestStatus
+
+    tracked = scheduler.requests.get
+    aborted, failed = RequestStatus.FINISHED_ABORTED, RequestStatus.FINISHED_ERROR
+    found: dict[Request, str] = {}
+    for name in books.QUEUES:
+        # Written out, because it looks at every queued request in every step.
+        zombies = [
+            request
+            for request in getattr(scheduler, name)
+            if tracked(request.request_id) is not request or request.status is aborted or request.status is failed
+        ]
+        for request in zombies:
+            found[request] = f"{found[request]} and {name}" if request in found else name
     if found:
         _clear_away(scheduler, found)
 
@@ -63,7 +81,7 @@ def strip(scheduler: "Scheduler", output: "SchedulerOutput") -> None:
     lost = {request_id for request_id in output.num_scheduled_tokens if request_id not in scheduler.requests}
     if not lost:
         return
-    found = books.filtered(lambda request: request.request_id in lost, scheduler)
+    found = {request for _, request in books.queued(scheduler) if request.request_id in lost}
     books.unschedule(scheduler, output, lost)
     _clear_away(scheduler, dict.fromkeys(found, "this step"))
     for request_id in lost.difference(request.request_id for request in found):
@@ -71,19 +89,6 @@ def strip(scheduler: "Scheduler", output: "SchedulerOutput") -> None:
         scheduler.kv_cache_manager.coordinator.free(request_id)
         scheduler.finished_req_ids.add(request_id)
         teller.tell(f"{request_id} was scheduled and is in no queue")
-
-
-def _is_zombie(scheduler: "Scheduler", request: "Request") -> bool:
-    """Not the object that is tracked under its id; or ended by an abort or an error and queued all the same.
-
-    A tracked request that has stopped is none: vLLM-Omni keeps such a one in a queue on purpose, between two segments
-    of a session and as its sign that a stage has received its last chunk.
-    """
-    from vllm.v1.request import RequestStatus
-
-    if scheduler.requests.get(request.request_id) is not request:
-        return True
-    return request.status in (RequestStatus.FINISHED_ABORTED, RequestStatus.FINISHED_ERROR)
 
 
 def _clear_away(scheduler: "Scheduler", found: dict["Request", str]) -> None:

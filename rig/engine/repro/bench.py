@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from vllm.v1.core.sched.output import SchedulerOutput
     from vllm.v1.core.sched.scheduler import Scheduler
     from vllm.v1.engine import EngineCoreOutputs
-    from vllm.v1.outputs import KVConnectorOutput
+    from vllm.v1.kv_cache_interface import KVCacheConfig
+    from vllm.v1.outputs import KVConnectorOutput, ModelRunnerOutput
     from vllm.v1.request import Request
 
 BLOCK = 16
@@ -88,6 +89,14 @@ class Books:
         return self == Books([], [], [], [], 0)
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step in flight, and the requests that get a token in it."""
+
+    output: "SchedulerOutput"
+    sampling: frozenset[str]
+
+
 @dataclass
 class Client:
     """What one request's client was told."""
@@ -104,7 +113,7 @@ class Bench:
         self.setup = setup
         self.clients: dict[str, Client] = {}
         self.requests: dict[str, Request] = {}
-        self.in_flight: list[SchedulerOutput] = []
+        self.in_flight: list[Step] = []
         self.worker: Callable[[SchedulerOutput], KVConnectorOutput | None] = lambda _: None
         self._say = say
         _set_environment()
@@ -139,7 +148,7 @@ class Bench:
         """`schedule`; the step is in flight until `update`."""
         self._say("schedule()")
         output = self.scheduler.schedule()
-        self.in_flight.append(output)
+        self.in_flight.append(Step(output, self._sampling(output)))
         self.note(f"scheduled {output.num_scheduled_tokens}")
         return output
 
@@ -155,8 +164,9 @@ class Bench:
         `tokens` says what the model samples for a request (any other: WORD), `without_rows` which requests the worker
         leaves out of its output.
         """
-        output = self.in_flight.pop(0)
-        answer = self._answer(output, tokens or {}, set(without_rows))
+        step = self.in_flight.pop(0)
+        output = step.output
+        answer = _answer(step, tokens or {}, set(without_rows))
         answer.kv_connector_output = kv if kv is not None else self.worker(output)
         self._say(f"update_from_output(rows for {answer.req_ids})")
         told: dict[int, EngineCoreOutputs] = self.scheduler.update_from_output(output, answer)
@@ -236,25 +246,10 @@ class Bench:
             client.executor.shutdown()
             client.ctx.destroy(linger=0)
 
-    def _answer(self, output: "SchedulerOutput", tokens: Mapping[str, int], without: set[str]) -> "ModelRunnerOutput":
-        from vllm.v1.outputs import ModelRunnerOutput
-
-        ids = [request_id for request_id in output.num_scheduled_tokens if request_id not in without]
-        sampled = [self._sampled(request_id, output, tokens.get(request_id, WORD)) for request_id in ids]
-        return ModelRunnerOutput(
-            req_ids=ids,
-            req_id_to_index={request_id: index for index, request_id in enumerate(ids)},
-            sampled_token_ids=sampled,
-        )
-
-    def _sampled(self, request_id: str, output: "SchedulerOutput", token: int) -> list[int]:
-        """A worker samples only once the whole prompt is computed."""
-        request = self.requests[request_id]
-        new = {data.req_id: data.num_computed_tokens for data in output.scheduled_new_reqs}
-        cached = output.scheduled_cached_reqs
-        before = new | dict(zip(cached.req_ids, cached.num_computed_tokens, strict=True))
-        computed = before.get(request_id, 0) + output.num_scheduled_tokens[request_id]
-        return [token] if computed >= request.num_prompt_tokens else []
+    def _sampling(self, output: "SchedulerOutput") -> frozenset[str]:
+        """The requests of a step that get a token: those that it computes to their end."""
+        requests = {request_id: self.requests[request_id] for request_id in output.num_scheduled_tokens}
+        return frozenset(request_id for request_id, request in requests.items() if not request.is_prefill_chunk)
 
     def _hear(self, told: Mapping[int, "EngineCoreOutputs"]) -> None:
         for outputs in told.values():
@@ -266,8 +261,15 @@ class Bench:
                     self.note(f"client of {output.request_id} is told: {output.finish_reason}")
 
 
-if TYPE_CHECKING:
+def _answer(step: Step, tokens: Mapping[str, int], without: set[str]) -> "ModelRunnerOutput":
     from vllm.v1.outputs import ModelRunnerOutput
+
+    ids = [request_id for request_id in step.output.num_scheduled_tokens if request_id not in without]
+    return ModelRunnerOutput(
+        req_ids=ids,
+        req_id_to_index={request_id: index for index, request_id in enumerate(ids)},
+        sampled_token_ids=[[tokens.get(request_id, WORD)] if request_id in step.sampling else [] for request_id in ids],
+    )
 
 
 def _set_environment() -> None:
@@ -306,8 +308,19 @@ def _class_of(kind: Kind) -> "Callable[..., Scheduler]":
     return found
 
 
+_configs: "dict[str, VllmConfig]" = {}
+
+
 def _config(setup: Setup) -> "VllmConfig":
-    """vLLM's own configuration of a small model, of which only the numbers are ever looked at."""
+    """vLLM's own configuration for a bench, made once: making one takes longer than playing a reproduction."""
+    key = repr(setup)
+    if key not in _configs:
+        _configs[key] = _new_config(setup)
+    return _configs[key]
+
+
+def _new_config(setup: Setup) -> "VllmConfig":
+    """A small model, of which only the numbers are ever looked at."""
     from vllm.config import (
         CacheConfig,
         DeviceConfig,
@@ -380,7 +393,3 @@ def _request(kind: Kind, request_id: str, prompt: int, max_tokens: int, resumabl
         resumable=resumable,
     )
     return request
-
-
-if TYPE_CHECKING:
-    from vllm.v1.kv_cache_interface import KVCacheConfig

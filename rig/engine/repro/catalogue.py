@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from rig.engine.patches.patch import installed
 from rig.engine.patches.registry import load
-from rig.engine.repro import mooncake, moriio, worker_answers, zombies
+from rig.engine.repro import mooncake, moriio, sessions, worker_answers, zombies
 from rig.engine.repro.scenario import UNPATCHED, Case, Patches, Scenario, play
 from rig.errors import UsageError
 
@@ -13,7 +13,7 @@ ALL, LIST = "all", "list"
 
 def scenarios() -> dict[str, Scenario]:
     """By name, in the order of the faults."""
-    parts = (zombies, mooncake, moriio, worker_answers)
+    parts = (zombies, mooncake, moriio, worker_answers, sessions)
     return {scenario.name: scenario for part in parts for scenario in part.SCENARIOS}
 
 

@@ -31,8 +31,7 @@ class ObedientConnector(KVConnectorBase_V1):
             self._loaded.add(request.request_id)
 
     def build_connector_meta(self, scheduler_output: SchedulerOutput) -> KVConnectorMetadata:
-        """Nothing to tell a worker; an id that ended may come again."""
-        self._loaded -= scheduler_output.finished_req_ids
+        """Nothing to tell a worker."""
         return KVConnectorMetadata()
 
     def request_finished(self, request: Request, block_ids: list[int]) -> tuple[bool, dict[str, Any] | None]:

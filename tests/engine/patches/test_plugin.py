@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from rig.engine.patches.plugin import ENVIRONMENT, load
 
 CALL = "from rig.engine.patches.plugin import load; load(); print('went on')"
@@ -47,3 +49,31 @@ def test_vllm_calls_it_in_every_process_that_it_starts() -> None:
 
     (found,) = [point for point in entry_points(group="vllm.general_plugins") if point.name == "rig_patches"]
     assert found.load() is load
+
+
+THROUGH_VLLM = """
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+from vllm.v1.core.sched.scheduler import Scheduler
+print("wrapped" if hasattr(Scheduler._update_from_kv_xfer_finished, "__wrapped__") else "as released")
+"""
+
+
+@pytest.mark.timeout(300)  # three processes that import vLLM
+@pytest.mark.parametrize(
+    ("patches", "code", "said"),
+    [("kv_finished_for_freed_request", 0, "wrapped"), ("", 0, "as released"), ("no_such_patch", 1, "")],
+)
+def test_vllms_own_loader_patches_or_stops(patches: str, code: int, said: str) -> None:
+    pytest.importorskip("vllm")
+    answer = subprocess.run(
+        [sys.executable, "-c", THROUGH_VLLM],
+        env={**os.environ, ENVIRONMENT: patches, "VLLM_LOGGING_LEVEL": "INFO"},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert answer.returncode == code, answer.stderr
+    assert answer.stdout.splitlines()[-1:] == ([said] if said else answer.stdout.splitlines()[-1:])
+    assert ("engine patches applied in process" in answer.stdout + answer.stderr) is (said == "wrapped")
