@@ -21,7 +21,7 @@ from rig.report import judge_folder
 from rig.report.html import page
 from tests.report.html.chromium import Tab, chromium, is_installed
 
-CALLERS = 25
+CALLERS = 22
 EVENTS = 10_000_000
 SAMPLE_NS = 5_000_000_000
 OPENED = 7

@@ -77,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.run import run
 
     judgement = run(arguments.run_file, arguments.results, _say)
-    print(f"report: {judgement.history.folder / 'report.md'}")
+    print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
 
