@@ -74,9 +74,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from rig.live import view
     from rig.run import run
 
-    judgement = run(arguments.run_file, arguments.results, _say)
+    with view() as shown:
+        judgement = run(arguments.run_file, arguments.results, shown)
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
@@ -128,7 +130,3 @@ def _checkpoint_tiny(arguments: argparse.Namespace) -> int:
     write_tiny(arguments.directory, seed=arguments.seed, reply_s=arguments.reply_s)
     print(f"wrote {arguments.directory}")
     return 0
-
-
-def _say(line: str) -> None:
-    print(f"rig: {line}", file=sys.stderr, flush=True)

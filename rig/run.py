@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rig import history, machine
-from rig.clock import monotonic_ns, to_s
+from rig.clock import monotonic_ns
 from rig.config.load import AnyPipeline, load_both
 from rig.config.pipeline import ExternalServer, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
@@ -28,6 +28,7 @@ from rig.drive import Callers
 from rig.errors import PipelineError, UsageError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
+from rig.live import View
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
@@ -36,7 +37,6 @@ from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
 from rig.watch.server import ServerWatch
 
-PROGRESS_S = 5.0
 LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
 
@@ -51,15 +51,15 @@ class End:
     detail: str = ""
 
 
-def run(run_file: Path, results: Path, say: Callable[[str], None]) -> Judgement:
+def run(run_file: Path, results: Path, view: View) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
     config, pipeline, pipeline_file = load_both(run_file)
     if isinstance(pipeline, PipelineConfig):
         preflight.check(pipeline, machine.probe())
     plan = make_plan(config)
     folder = _make_folder(results, run_file, pipeline_file, plan)
-    say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, say).carry_out())
+    view.say(f"results in {folder}")
+    asyncio.run(_Run(config, pipeline, plan, folder, view).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
@@ -116,16 +116,14 @@ def _commit() -> str:
 class _Run:
     """One run that goes on: the parts it started, in the order in which they are stopped again."""
 
-    def __init__(
-        self, config: RunConfig, pipeline: AnyPipeline, plan: Plan, folder: Path, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, config: RunConfig, pipeline: AnyPipeline, plan: Plan, folder: Path, view: View) -> None:
         self._config = config
         self._pipeline = pipeline
         self._plan = plan
         self._folder = folder
-        self._say = say
+        self._view = view
+        self._say = view.say
         self._journal = Journal(folder / history.EVENTS_DIR, "rig", "rig")
-        self._phase = Phase.BOOT
         self._began_ns = monotonic_ns()
         self._interrupted = asyncio.Event()
 
@@ -247,7 +245,6 @@ class _Run:
         return str(ensure_tiny(cache_folder(), seed=config.model.seed, reply_s=config.model.reply_s))
 
     def _enter(self, phase: Phase) -> None:
-        self._phase = phase
         self._journal.record(PhaseEntered, phase=phase)
 
     def _interrupt(self) -> None:
@@ -258,11 +255,11 @@ class _Run:
         self._interrupted.set()
 
     async def _show_progress(self) -> None:
-        progress = Progress(self._folder / history.EVENTS_DIR)
+        progress = Progress(self._folder / history.EVENTS_DIR, self._config, self._pipeline)
         while True:
-            await asyncio.sleep(PROGRESS_S)
+            await asyncio.sleep(self._view.every_s)
             await asyncio.to_thread(progress.update)
-            self._say(progress.line(to_s(monotonic_ns() - self._began_ns), self._phase))
+            self._view.show(progress.snapshot(self._began_ns, monotonic_ns()))
 
 
 class _CallersLostError(Exception):
