@@ -177,12 +177,14 @@ def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> Non
 
 def _run(arguments: argparse.Namespace) -> int:
     from rig.config.overrides import Overrides
+    from rig.live import view
     from rig.run import run
 
     given = ("request_rate", "burstiness", "max_concurrency", "seed")
     overrides = Overrides(**{name: getattr(arguments, name) for name in given})
-    judgement = run(arguments.run_file, arguments.results, _say, overrides)
-    print(f"report: {judgement.history.folder / 'report.md'}")
+    with view() as shown:
+        judgement = run(arguments.run_file, arguments.results, shown, overrides)
+    print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
 
@@ -254,10 +256,6 @@ def _repro(arguments: argparse.Namespace) -> int:
     from rig.engine.repro.catalogue import reproduce
 
     return 0 if reproduce(arguments.name, arguments.patch, lambda line: print(line, flush=True)) else 1
-
-
-def _say(line: str) -> None:
-    print(f"rig: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,87 @@
-"""One line about a run that goes on, read from the journals as they grow."""
+"""How a run stands while it goes on, read from its journals as they grow. The verdict is not made here."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from rig.clock import to_ms
+from rig.clock import NS_PER_S, to_s
+from rig.config.load import AnyPipeline
+from rig.config.pipeline import PipelineConfig
+from rig.config.run import RunConfig
 from rig.events.types import (
     AnyEvent,
     AudioReceived,
     CallEnded,
     CallStarted,
+    ClosedBy,
+    ConnectionClosed,
+    Outcome,
+    Phase,
+    PhaseEntered,
     ProcessDied,
+    ProcessPaused,
+    ProcessSeen,
     Refused,
     SessionReady,
+    TurnEnded,
     UtteranceEnded,
 )
+from rig.report.html.bins import bucket_of, percentile_ms
 
 HELPER_STAGE = "helper"
 """Short-lived children of the server, whose end means nothing."""
 
+STUCK = frozenset({Outcome.NO_REPLY, Outcome.NO_END})
+
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run at one moment. Times in seconds, waits in milliseconds; None where nothing is known yet."""
+
+    elapsed_s: float
+    left_s: float | None
+    """Until the watching after the load is over; None in phases whose length nobody knows."""
+    phase: Phase
+    callers: int
+    calls_begun: int
+    calls_ended: int
+    sessions: int
+    slots_used: int
+    slots: int | None
+    refused: int
+    turns: int
+    first_audio_p50_ms: float | None
+    first_audio_p99_ms: float | None
+    deaths: int
+    paused: int
+    stuck: int
+    lost: int
+    stages: tuple[tuple[str, str], ...]
+    """Every stage with how it is: alive, paused or dead."""
+
+    def line(self) -> str:
+        """All that matters in one line."""
+        left = "" if self.left_s is None else f"  {max(0, math.ceil(self.left_s))} s left"
+        wait = self.first_audio_p50_ms
+        first_audio = "none yet" if wait is None else f"{wait:.0f} ms"
+        return (
+            f"{self.elapsed_s:5.0f} s  {self.phase:<5}  calls {self.calls_ended}/{self.calls_begun} ended  "
+            f"sessions {self.sessions}  refused {self.refused}  deaths {self.deaths}  stuck {self.stuck}  "
+            f"lost {self.lost}  first audio p50 {first_audio}{left}"
+        )
+
+    @property
+    def so_far(self) -> tuple[tuple[str, str | None], ...]:
+        """The checks that can fail before the end, each with what it has found so far."""
+        died = f"processes died: {self.deaths}" if self.deaths > 0 else None
+        stuck = f"turns stuck: {self.stuck}" if self.stuck > 0 else None
+        lost = f"connections ended by the server: {self.lost}" if self.lost > 0 else None
+        return (("liveness", died), ("progress", stuck), ("connections", lost))
 
 
 @dataclass
@@ -29,26 +89,54 @@ class Progress:
     """Follows a folder of journals; `update` reads what is new since the last call."""
 
     events_dir: Path
+    config: RunConfig
+    pipeline: AnyPipeline
     _offsets: dict[Path, int] = field(default_factory=dict)
     _counts: Counter[str] = field(default_factory=Counter)
+    _callers: set[int] = field(default_factory=set)
+    _open: set[tuple[str, int]] = field(default_factory=set)
+    _refusals: set[tuple[str, int]] = field(default_factory=set)
     _spoken: dict[tuple[str, int], int] = field(default_factory=dict)
-    _first_audio_ns: list[int] = field(default_factory=list)
+    _first_audio: Counter[int] = field(default_factory=Counter)
+    _stages: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _phases: dict[Phase, int] = field(default_factory=dict)
 
     def update(self) -> None:
         """Take in what the producers have written."""
         for path in self.events_dir.glob("*.jsonl"):
             self._read(path)
 
-    def line(self, elapsed_s: float, phase: str) -> str:
-        """Elapsed time, calls, sessions, refusals, deaths, p50 of first audio so far."""
+    def snapshot(self, began_ns: int, now_ns: int) -> Snapshot:
+        """How the run stands; it began at `began_ns`, and both are on the monotonic clock."""
         counts = self._counts
-        values = sorted(self._first_audio_ns)
-        p50 = f"{to_ms(values[(len(values) - 1) // 2]):.0f} ms" if values else "none yet"
-        return (
-            f"{elapsed_s:5.0f} s  {phase:<5}  calls {counts['ended']}/{counts['calls']} ended  "
-            f"sessions {counts['sessions']}  refused {counts['refused']}  deaths {counts['deaths']}  "
-            f"first audio p50 {p50}"
+        phase = max(self._phases, key=self._phases.__getitem__, default=Phase.BOOT)
+        states = [state for _, state in self._stages.values()]
+        return Snapshot(
+            elapsed_s=to_s(now_ns - began_ns),
+            left_s=self._left_s(phase, now_ns),
+            phase=phase,
+            callers=len(self._callers),
+            calls_begun=counts["calls"],
+            calls_ended=counts["ended"],
+            sessions=counts["sessions"],
+            slots_used=len(self._open),
+            slots=self.pipeline.duplex_session.max_sessions if isinstance(self.pipeline, PipelineConfig) else None,
+            refused=counts["refused"],
+            turns=counts["turns"],
+            first_audio_p50_ms=percentile_ms(self._first_audio, 50),
+            first_audio_p99_ms=percentile_ms(self._first_audio, 99),
+            deaths=counts["deaths"],
+            paused=states.count("paused"),
+            stuck=counts["stuck"],
+            lost=counts["lost"],
+            stages=tuple(self._stages.values()),
         )
+
+    def _left_s(self, phase: Phase, now_ns: int) -> float | None:
+        gone_s = (now_ns - self._phases.get(phase, now_ns)) / NS_PER_S
+        if phase is Phase.LOAD:
+            return self.config.load.duration_s + self.config.watch.after_load_s - gone_s
+        return self.config.watch.after_load_s - gone_s if phase is Phase.WATCH else None
 
     def _read(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -59,27 +147,58 @@ class Progress:
         self._offsets[path] = self._offsets.get(path, 0) + whole
         for line in data[:whole].splitlines():
             try:
-                self._take(_decoder.decode(line))
+                event = _decoder.decode(line)
             except msgspec.MsgspecError:
-                continue  # the judgement reports damaged lines; a progress line need not
+                continue  # the judgement reports damaged lines; a look at a run need not
+            self._take_of_server(event)
+            self._take_of_call(event)
 
-    def _take(self, event: AnyEvent) -> None:
+    def _take_of_server(self, event: AnyEvent) -> None:
+        match event:
+            case PhaseEntered():
+                self._phases[event.phase] = event.t_ns
+            case ProcessSeen() if event.stage not in (HELPER_STAGE, "starting"):
+                self._stages[event.pid] = (event.stage, "alive")
+            case ProcessPaused() if event.pid in self._stages:
+                self._stages[event.pid] = (event.stage, "paused" if event.paused else "alive")
+            case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
+                self._counts["deaths"] += 1
+                self._stages[event.pid] = (event.stage, "dead")
+            case ProcessDied() if event.pid in self._stages:
+                self._stages[event.pid] = (event.stage, "stopped")
+            case _:
+                pass
+
+    def _take_of_call(self, event: AnyEvent) -> None:
         match event:
             case CallStarted():
                 self._counts["calls"] += 1
+                self._callers.add(event.caller)
             case CallEnded():
                 self._counts["ended"] += 1
             case SessionReady():
                 self._counts["sessions"] += 1
+                self._open.add((event.call, event.connection))
             case Refused():
                 self._counts["refused"] += 1
-            case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
-                self._counts["deaths"] += 1
+                self._refusals.add((event.call, event.connection))
+            case ConnectionClosed():
+                self._close(event)
+            case TurnEnded():
+                self._counts["turns"] += 1
+                self._counts["stuck"] += event.outcome in STUCK
             case UtteranceEnded():
                 self._spoken[event.call, event.turn] = event.planned_ns
             case AudioReceived():
                 spoken_ns = self._spoken.pop((event.call, event.turn), None)
                 if spoken_ns is not None:
-                    self._first_audio_ns.append(event.t_ns - spoken_ns)
+                    self._first_audio[bucket_of(event.t_ns - spoken_ns)] += 1
             case _:
                 pass
+
+    def _close(self, event: ConnectionClosed) -> None:
+        place = (event.call, event.connection)
+        self._open.discard(place)
+        refused = place in self._refusals
+        self._refusals.discard(place)
+        self._counts["lost"] += event.by is not ClosedBy.CALLER and not refused

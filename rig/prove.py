@@ -36,6 +36,7 @@ from rig.events.journal import Journal
 from rig.golden import record
 from rig.history import CALLER_ROLE
 from rig.pipeline.golden import RECORD_FILE
+from rig.progress import Snapshot
 from rig.run import run
 from rig.verdict import Verdict
 
@@ -179,13 +180,25 @@ class ThreadCallers(Callers):
             Call(due.script, self._target, self._journal).play(due.planned_ns, due.free_ns)
 
 
+class _Quiet:
+    """A view of a run among hundreds, which nobody looks at."""
+
+    every_s = 60.0
+
+    def say(self, line: str) -> None:
+        """See View."""
+
+    def show(self, now: Snapshot) -> None:
+        """See View."""
+
+
 def try_once(case: Case, seed: int, folder: Path, port: int = 0) -> Trial:
     """One run of the rig with the fault of a case."""
     folder.mkdir(parents=True)
     pipeline = {**_pipeline(case, seed), "port": port}
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     (folder / "run.yaml").write_text(yaml.safe_dump(_run(case, seed)), encoding="utf-8")
-    judgement = run(folder / "run.yaml", folder / "results", lambda _: None, callers=ThreadCallers)
+    judgement = run(folder / "run.yaml", folder / "results", _Quiet(), callers=ThreadCallers)
     lines = record.read(judgement.history.folder / "server" / RECORD_FILE)
     fired = sum(isinstance(line, record.FaultFired) for line in lines)
     verdicts = {check.check: check.verdict for check in judgement.checks}

@@ -6,7 +6,7 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rig.bus import preflight as bus_preflight
 from rig.bus.address import Address
 from rig.bus.preflight import for_callers
 from rig.bus.service import OWN, RunBus
-from rig.clock import monotonic_ns, to_s
+from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
 from rig.config.load import AnyPipeline, load_both
 from rig.config.overrides import Overrides, written_with
@@ -28,6 +28,7 @@ from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.folder import make_folder
 from rig.golden import faults
+from rig.live import View
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
@@ -37,7 +38,6 @@ from rig.report import Judgement, judge_folder, write_all
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
 from rig.watch.server import ServerWatch
 
-PROGRESS_S = 5.0
 LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
 
@@ -56,7 +56,7 @@ class End:
 def run(
     run_file: Path,
     results: Path,
-    say: Callable[[str], None],
+    view: View,
     overrides: Overrides = _AS_WRITTEN,
     callers: type[Callers] = Callers,
 ) -> Judgement:
@@ -78,8 +78,8 @@ def run(
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
     }
     folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
-    say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, bus, say, callers).carry_out())
+    view.say(f"results in {folder}")
+    asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
@@ -95,7 +95,7 @@ class _Run:
         plan: Plan,
         folder: Path,
         broker: Address | None,
-        say: Callable[[str], None],
+        view: View,
         callers: type[Callers] = Callers,
     ) -> None:
         self._config = config
@@ -105,7 +105,8 @@ class _Run:
         self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
         self._folder = folder
-        self._say = say
+        self._view = view
+        self._say = view.say
         self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
         self._bus: RunBus | None = None
         self._spools = folder / history.EVENTS_DIR
@@ -113,7 +114,6 @@ class _Run:
             self._spools = folder / history.SPOOL_DIR
             self._spools.mkdir()
             self._bus = RunBus(broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
-        self._phase = Phase.BOOT
         self._began_ns = monotonic_ns()
         self._interrupted = asyncio.Event()
 
@@ -299,7 +299,6 @@ class _Run:
         return str(ensure_tiny(cache_folder(), seed=config.model.seed, reply_s=config.model.reply_s))
 
     def _enter(self, phase: Phase) -> None:
-        self._phase = phase
         self._journal.record(PhaseEntered, phase=phase)
 
     def _interrupt(self) -> None:
@@ -310,11 +309,11 @@ class _Run:
         self._interrupted.set()
 
     async def _show_progress(self) -> None:
-        progress = Progress(self._folder / history.EVENTS_DIR)
+        progress = Progress(self._folder / history.EVENTS_DIR, self._config, self._pipeline)
         while True:
-            await asyncio.sleep(PROGRESS_S)
+            await asyncio.sleep(self._view.every_s)
             await asyncio.to_thread(progress.update)
-            self._say(progress.line(to_s(monotonic_ns() - self._began_ns), self._phase))
+            self._view.show(progress.snapshot(self._began_ns, monotonic_ns()))
 
 
 class _CallersLostError(Exception):

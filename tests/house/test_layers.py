@@ -50,6 +50,7 @@ TIERS: dict[str, int] = {
     "rig.explained": 3,
     "rig.verdict": 3,
     # 4 telling
+    "rig.live": 4,
     "rig.progress": 4,
     "rig.report": 4,
     # 5 wiring
@@ -72,6 +73,7 @@ CALLER_PACKAGES = {
     "psutil",
     "pydantic",
     "pydantic_core",
+    "rich",
     "websockets",
     "yaml",
 }

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Protocol
 
 from rig.clock import NS_PER_MS, NS_PER_S, to_s
@@ -126,7 +127,7 @@ class Waits:
 
     def percentiles_ms(self, bins: int, percent: float) -> list[float | None]:
         """One percentile a bin, None where nothing was waited for."""
-        return [_percentile_ms(self._bins.get(place), percent) for place in range(bins)]
+        return [percentile_ms(self._bins.get(place), percent) for place in range(bins)]
 
 
 def bucket_of(wait_ns: int) -> int:
@@ -134,7 +135,8 @@ def bucket_of(wait_ns: int) -> int:
     return round(math.log(max(wait_ns / NS_PER_MS, 1.0)) * BUCKETS_PER_E)
 
 
-def _percentile_ms(counts: dict[int, int] | None, percent: float) -> float | None:
+def percentile_ms(counts: Mapping[int, int] | None, percent: float) -> float | None:
+    """Nearest-rank percentile of counts by bucket, in milliseconds; None where there is none."""
     if not counts:
         return None
     rank = max(1, math.ceil(sum(counts.values()) * percent / 100))

@@ -27,8 +27,7 @@ DETAILED = 3
 
 SIGNS = {Verdict.PASS: "✔", Verdict.FAIL: "✘", Verdict.UNKNOWN: "?"}
 MEANINGS = {
-    Verdict.PASS: "Every check passed, and what the run file requires did happen. "
-    "That speaks for this run, not for all.",
+    Verdict.PASS: "Every check passed, and what the run file requires did happen. It speaks for this run alone.",
     Verdict.FAIL: "At least one check found a fault in the server.",
     Verdict.UNKNOWN: "No fault was found, but this run cannot be believed: it proves neither that the server is sound "
     "nor that it is not.",

@@ -22,8 +22,14 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 START_S = 40
 ANSWER_S = 30
 
+
+def is_installed() -> bool:
+    """Whether there is a browser to drive."""
+    return any(map(shutil.which, NAMES))
+
+
 needs_chromium = pytest.mark.skipif(
-    not any(map(shutil.which, NAMES)), reason=f"no Chromium is installed (looked for {', '.join(NAMES)})"
+    not is_installed(), reason=f"no Chromium is installed (looked for {', '.join(NAMES)})"
 )
 
 KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "+": 187, "-": 189, "0": 48, "n": 78, "p": 80}

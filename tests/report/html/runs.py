@@ -62,9 +62,14 @@ def with_stuck_turn(folder: Path, call: str = "c001-0003") -> Run:
 def judged(run: Run) -> Judgement:
     """The run, read back and judged."""
     run.history()
-    for path in (run.folder / EVENTS_DIR).iterdir():
-        _set_clock(path)
+    set_clocks(run.folder)
     return judge_folder(run.folder)
+
+
+def set_clocks(folder: Path) -> None:
+    """Give the journals of a run the times of the run, so that its end is known."""
+    for path in (folder / EVENTS_DIR).iterdir():
+        _set_clock(path)
 
 
 def _set_clock(path: Path) -> None:

@@ -195,6 +195,8 @@ def test_a_narrow_window_does_not_scroll_sideways(died: Tab) -> None:
     try:
         died.frame()
         assert died.eval("document.documentElement.scrollWidth") <= 360
+        rows = died.eval("[...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)")
+        assert max(rows) < 150
     finally:
         died.ask("Emulation.clearDeviceMetricsOverride")
 
