@@ -14,8 +14,8 @@ from rig.fold import Fold
 from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Findings, Verdict
 
-MARGIN_NS = 2 * NS_PER_S
-"""The server tidies up after a close; two seconds are not a lost slot."""
+MARGIN_NS = 3 * NS_PER_S
+"""A server may notice a close late and tidies up after it; the golden one took two seconds on a crowded machine."""
 
 
 class Refusals(Fold[CheckResult]):

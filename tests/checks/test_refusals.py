@@ -1,7 +1,7 @@
 """Refusals: right while every slot can be held, wrong while one must be free.
 
 The pipeline of these tests has 2 slots; a dropped session holds one for 30 s of grace, 5 s of the reaper's interval and
-2 s of margin: 37 s after the close.
+3 s of margin: 38 s after the close.
 """
 
 from pathlib import Path
@@ -58,8 +58,8 @@ def test_a_refusal_before_the_slots_are_taken_is_wrong(run: Run) -> None:
     ("at_s", "verdict"),
     [
         pytest.param(40.0, Verdict.PASS, id="within grace"),
-        pytest.param(46.9, Verdict.PASS, id="within grace, reaper and margin: 10 + 37 = 47 s"),
-        pytest.param(47.1, Verdict.FAIL, id="after them"),
+        pytest.param(47.9, Verdict.PASS, id="within grace, reaper and margin: 10 + 38 = 48 s"),
+        pytest.param(48.1, Verdict.FAIL, id="after them"),
     ],
 )
 def test_a_dropped_session_holds_its_slot_for_grace_and_reaper(run: Run, at_s: float, verdict: Verdict) -> None:
@@ -88,7 +88,7 @@ def test_a_resumed_session_does_not_count_twice(run: Run) -> None:
     run.close(10.0, FIRST)
     run.connect(11.0, FIRST, connection=1, why=Connect.RESUME, ready_s=11.5, resumed=True)
     run.close(12.0, SECOND)
-    refused(run, 90.0)  # the second caller's slot is free since 49 s; the first caller's session is one, not two
+    refused(run, 90.0)  # the second caller's slot is free since 50 s; the first caller's session is one, not two
     result = result_of(Refusals, run.history())
     assert result.verdict is Verdict.FAIL
     assert "at most 1 of 2" in result.findings[0].text
