@@ -12,6 +12,7 @@ which the callers themselves were too slow (`rig_validity`) proves nothing eithe
 import argparse
 import asyncio
 import os
+import socket
 import sys
 import threading
 import time
@@ -19,6 +20,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -32,6 +34,7 @@ from clients.caller import Call, Target
 from clients.dispatch import SlotCalls
 from rig.clock import from_s, monotonic_ns, to_s
 from rig.drive import Callers
+from rig.errors import RigError
 from rig.events.journal import Journal
 from rig.golden import record
 from rig.history import CALLER_ROLE
@@ -243,8 +246,19 @@ def _span(high: float) -> Settings:
     return {"low": 0.0, "high": high}
 
 
-def _guarded(case: Case, seed: int, folder: Path, port: int) -> Trial:
+def free_port(place: int) -> int:
+    """The first port from the `place`-th of PORTS on, round and round, that nobody has. Raises RigError for none."""
+    for step in range(len(PORTS)):
+        port = PORTS[(place + step) % len(PORTS)]
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
+    raise RigError(f"no free port from {PORTS.start} to {PORTS.stop - 1}")
+
+
+def _guarded(case: Case, seed: int, folder: Path, place: int) -> Trial:
     try:
+        port = free_port(place)
         trial = try_once(case, seed, folder / "0", port)
         for again in range(1, TRIES):
             if case.check is not None or not trial.too_slow:
@@ -255,17 +269,15 @@ def _guarded(case: Case, seed: int, folder: Path, port: int) -> Trial:
         return Trial(case.fault, seed, 0, {}, {}, traceback.format_exc())
 
 
-def prove(
-    cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path, ports: Sequence[int] = (0,)
-) -> list[Trial]:
-    """All trials, `jobs` at a time and on these ports in turn, with a line on stderr for each that is short."""
+def prove(cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path) -> list[Trial]:
+    """All trials, `jobs` at a time, with a line on stderr for each that is short."""
     trials: list[Trial] = []
     begin_s = time.monotonic()
     # Seed by seed, so that what is slow or broken shows early.
     wanted = [(case, seed) for seed in range(max(seeds.values())) for case in cases if seed < seeds[case.fault]]
     with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
         futures = {
-            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", ports[place % len(ports)]): case
+            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", place): case
             for place, (case, seed) in enumerate(wanted)
         }
         for done, future in enumerate(as_completed(futures), start=1):
@@ -330,7 +342,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = {case.fault: parsed.healthy if case.check is None else parsed.seeds for case in cases}
     with TemporaryDirectory(prefix="rig-prove-") as made:
         folder = Path(made) if parsed.keep is None else parsed.keep
-        shown, enough = table(cases, prove(cases, seeds, parsed.jobs, folder, PORTS))
+        shown, enough = table(cases, prove(cases, seeds, parsed.jobs, folder))
     print(shown)
     print("proven" if enough else "NOT proven: see the lines that begin with short")
     return 0 if enough else 1

@@ -4,11 +4,12 @@
 """
 
 import re
+import socket
 
 import pytest
 
 from rig.golden.faults import FAULTS
-from rig.prove import CASES, SHARE, Case, Trial, is_good, prove, table
+from rig.prove import CASES, PORTS, SHARE, Case, Trial, free_port, is_good, prove, table
 from rig.verdict import Verdict
 
 NO_FAULT_TO_A_CHECK = {"none", "slow_start"}
@@ -51,6 +52,13 @@ def test_each_seed_gives_a_fault_its_own_moment_and_the_same_again(case: Case) -
     specs = [case.spec(seed) for seed in range(6)]
     assert specs[:3] == specs[3:]
     assert not any(re.search(r"[{}]", spec) for spec in specs)
+
+
+def test_a_port_that_somebody_has_is_left_out() -> None:
+    first = free_port(0)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", first))
+        assert free_port(PORTS.index(first)) != first
 
 
 def trial(verdict: Verdict, *, fired: int = 1) -> Trial:
