@@ -43,7 +43,7 @@ QUESTIONS = {
     "rig_validity": "Did the callers keep time?",
 }
 FAULTS = {
-    "liveness": "A process of the server died by itself; nobody had asked it to stop.",
+    "liveness": "A process of the server died, and the rig had not asked it to stop.",
     "progress": "Callers spoke, and a reply never came or never ended: an engine hung or lost a reply.",
     "connections": "The server ended or did not take calls that it should have kept.",
     "refusals": "The server refused callers although it had room for them.",
@@ -124,8 +124,10 @@ def _facts(judgement: Judgement) -> list[str]:
 def incidents(history: History, found: Sequence[Incident], gathered: Gathered) -> Markup:
     """What went wrong, when, and what the callers did just before."""
     if not found:
-        died = "No process of the server died or was paused, no log shows a fault, no turn got stuck, no call was lost."
-        return el("p", died)
+        if not history.of(ev.ProcessSeen):
+            return el("p", "No turn got stuck and no call was lost. The server's processes and logs were not watched.")
+        none = "No process of the server died or was paused, no log shows a fault, no turn got stuck, no call was lost."
+        return el("p", none)
     told = []
     shown: dict[tuple[Done, ...], int] = {}
     for place, incident in enumerate(found):
@@ -134,7 +136,8 @@ def incidents(history: History, found: Sequence[Incident], gathered: Gathered) -
     untold = gathered.troubles - len(gathered.stories)
     more = None if untold <= 0 else el("p", f"{untold} more calls went wrong later; they are counted in the timeline.")
     deaths = any(incident.kind == "death" for incident in found)
-    head = None if deaths else el("p", "No process of the server died.")
+    watched = bool(history.of(ev.ProcessSeen))
+    head = None if deaths or not watched else el("p", "No process of the server died.")
     return joined([head, el("ol", *told, class_="incidents"), more])
 
 

@@ -101,6 +101,14 @@ def test_two_deaths_in_a_row_tell_the_acts_before_them_once(tmp_path: Path) -> N
     assert 'the same as before <a href="#i0">entry 1</a>; the last act was 2.70 s earlier' in html
 
 
+def test_of_processes_that_nobody_watched_nothing_is_claimed(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    assert "The server&#x27;s processes and logs were not watched." in told(run)
+    run.start_call(1.0)
+    run.close(2.0, by=ev.ClosedBy.SERVER_EOF)
+    assert "No process of the server died" not in told(run)
+
+
 def test_idle_callers_are_told_as_such(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready(1.0)
