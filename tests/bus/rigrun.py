@@ -15,7 +15,7 @@ import psutil
 import yaml
 
 from rig import history
-from rig.events.types import Event
+from rig.events.types import CallEvent, Event
 from tests.clients.server import Manners, serving
 
 RIG = str(Path(sys.executable).with_name("rig"))
@@ -57,7 +57,10 @@ class RigRun:
 
     def of(self, kind: type[Kind]) -> list[Kind]:
         """What the finished run recorded of a kind."""
-        return list(history.load(self.folder).of(kind))
+        read = history.load(self.folder)
+        if issubclass(kind, CallEvent):
+            return [event for calls in read.calls() for call in calls for event in call.of(kind)]
+        return list(read.of(kind))
 
     def child(self, words: str) -> psutil.Process:
         """The process below the rig whose command line holds `words`."""
