@@ -28,7 +28,7 @@ MODEL_LEN = 512
 STOP, WORD = 9, 5
 """The token that ends a reply, and any other token."""
 
-STEPS_TO_SETTLE = 60
+STEPS_TO_SETTLE = 400
 
 
 class Kind(enum.StrEnum):
