@@ -2,6 +2,7 @@
 
 import re
 import sys
+import sysconfig
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -52,7 +53,9 @@ def pinned(name: str) -> dict[str, str]:
 
 def differing(wanted: dict[str, str]) -> dict[str, tuple[str, str | None]]:
     """Packages whose installed version is not the wanted one: wanted, installed (None where absent)."""
-    installed = {str(canonicalize_name(item.metadata["Name"])): item.version for item in metadata.distributions()}
+    # Not sys.path: a package that other tests have imported may have put folders with copies of its own on it.
+    found = metadata.distributions(path=[sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    installed = {str(canonicalize_name(item.metadata["Name"])): item.version for item in found}
     return {name: (version, installed.get(name)) for name, version in wanted.items() if installed.get(name) != version}
 
 
