@@ -30,9 +30,11 @@ from rig.report import judge_folder, write_all
 ROOT = Path(__file__).resolve().parent.parent
 CALLERS = 100
 JOURNALS = 4
-CALL_S = 40
+CALL_S = 52
 TURNS = 4
 ORIGIN_NS = 10**15
+WATCH_NS = 20 * NS_PER_S
+STAGES = ("api_server", "thinker", "talker", "code2wav")
 TARGET_US = 6.0
 
 SERVER_EVENTS_BEFORE = (
@@ -55,8 +57,11 @@ SERVER_EVENTS_AFTER = (
 )
 CHUNKS = 6
 CHUNK_TOKENS = 28
+VOICE = 7
+"""Of the first session of a call; the next one has the next."""
 
 Fields = dict[str, Any]
+Entry = tuple[type[ev.Event], int, Fields]
 
 
 class Writer:
@@ -83,7 +88,7 @@ class Writer:
 def make_folder(folder: Path, events: int) -> int:
     """A run folder of about so many events; returns how many it has."""
     (folder / EVENTS_DIR).mkdir(parents=True)
-    call_events = sum(1 for _ in one_call(0, 0, 0))
+    call_events = sum(1 for _ in one_call(0, 0))
     rounds = max(1, events // call_events // CALLERS)
     run = (ROOT / "configs/runs/smoke.yaml").read_text(encoding="utf-8")
     run = run.replace("callers: 2", f"callers: {CALLERS}").replace("duration_s: 150", f"duration_s: {rounds * 8}")
@@ -97,20 +102,19 @@ def make_folder(folder: Path, events: int) -> int:
     for place in range(JOURNALS):
         journal = Writer(folder / EVENTS_DIR / f"caller-{place}.jsonl", "caller")
         for index in range(rounds):
-            calls = [(caller, one_call(caller, index, rounds)) for caller in range(place, CALLERS, JOURNALS)]
-            _interleave(journal, [events for _, events in calls])
+            _interleave(journal, [numbered(one_call(caller, index)) for caller in range(place, CALLERS, JOURNALS)])
         journal.close(end_ns)
         written += journal.count
     return written
 
 
-def _interleave(journal: Writer, calls: list[Iterator[tuple[type[ev.Event], int, Fields]]]) -> None:
+def _interleave(journal: Writer, calls: list[Iterator[Entry]]) -> None:
     """Write the calls of one round as they would come from callers that speak at the same time."""
     while calls:
         calls = [call for call in calls if _write_some(journal, call)]
 
 
-def _write_some(journal: Writer, call: Iterator[tuple[type[ev.Event], int, Fields]]) -> bool:
+def _write_some(journal: Writer, call: Iterator[Entry]) -> bool:
     for _ in range(5):
         entry = next(call, None)
         if entry is None:
@@ -123,20 +127,36 @@ def _write_some(journal: Writer, call: Iterator[tuple[type[ev.Event], int, Field
 def _rig_journal(folder: Path, plan_sha256: str, end_ns: int) -> int:
     journal = Writer(folder / EVENTS_DIR / "rig.jsonl", "rig")
     journal.write(ev.RunStarted, ORIGIN_NS, run_id=folder.name, seed=18, plan_sha256=plan_sha256)
-    for pid, stage in enumerate(("api_server", "thinker", "talker", "code2wav")):
+    for pid, stage in enumerate(STAGES):
         seen: Fields = {"pid": pid, "ppid": 1, "start_ticks": 1, "stage": stage, "title": stage}
         journal.write(ev.ProcessSeen, ORIGIN_NS, **seen)
     journal.write(ev.PipelineReady, ORIGIN_NS + 1, boot_ns=1)
     journal.write(ev.PhaseEntered, ORIGIN_NS + 2, phase=ev.Phase.LOAD)
     for t_ns in range(ORIGIN_NS, end_ns, NS_PER_S):
         journal.write(ev.HealthProbed, t_ns, status=200, latency_ns=NS_PER_MS, error=None)
+        if (t_ns - ORIGIN_NS) % (5 * NS_PER_S) == 0:
+            for pid, stage in enumerate(STAGES):
+                journal.write(ev.MemorySampled, t_ns, pid=pid, stage=stage, rss_bytes=1_500_000_000)
+    journal.write(ev.PhaseEntered, end_ns, phase=ev.Phase.WATCH)
+    end_ns += WATCH_NS
+    journal.write(ev.PhaseEntered, end_ns, phase=ev.Phase.STOP)
     journal.write(ev.PipelineStopped, end_ns, forced=[])
     journal.write(ev.RunEnded, end_ns, reason=ev.EndReason.PLANNED, detail="")
     journal.close(end_ns)
     return journal.count
 
 
-def one_call(caller: int, index: int, rounds: int) -> Iterator[tuple[type[ev.Event], int, Fields]]:
+def numbered(call: Iterator[Entry]) -> Iterator[Entry]:
+    """The call with the server's numbers in its events, which count from 1 in each session."""
+    number = 0
+    for kind, t_ns, fields in call:
+        if kind is ev.SessionReady:
+            number = 0
+        number += "server_seq" in fields
+        yield kind, t_ns, fields | ({"server_seq": number} if "server_seq" in fields else {})
+
+
+def one_call(caller: int, index: int) -> Iterator[Entry]:
     """One call of four turns; every third interrupts its replies, every fifth hangs up and comes back."""
     draw = ids.rng(1, "bench", caller, index)
     base: Fields = {"call": ids.call_id(caller, index), "connection": 0}
@@ -154,21 +174,20 @@ def one_call(caller: int, index: int, rounds: int) -> Iterator[tuple[type[ev.Eve
             yield from _connect(now, base, ev.Connect.NEW_SESSION)
             now += NS_PER_S // 2
         yield from _turn(now, base, turn, behaviour == "barge_in", from_s(0.3 + draw.random()))
-        now += 9 * NS_PER_S
+        now += 12 * NS_PER_S
     yield ev.ConnectionClosed, now, {**base, "by": ev.ClosedBy.CALLER, "code": 1000, "reason": ""}
     yield ev.CallEnded, now, {**base, "outcome": ev.Outcome.DONE, "detail": ""}
 
 
-def _connect(now: int, base: Fields, why: ev.Connect) -> Iterator[tuple[type[ev.Event], int, Fields]]:
+def _connect(now: int, base: Fields, why: ev.Connect) -> Iterator[Entry]:
     yield ev.ConnectStarted, now, {**base, "why": why, "attempt": 1, "planned_ns": now}
     yield ev.Connected, now + NS_PER_MS, {**base, "tcp_ns": 100_000, "handshake_ns": 900_000}
-    ready: Fields = {"session_id": "sess_0123456789ab", "resumed": False, "generation": 1, "voice": 7}
+    session_id = f"sess_{base['call']}_{base['connection']}"
+    ready: Fields = {"session_id": session_id, "resumed": False, "generation": 1, "voice": VOICE + base["connection"]}
     yield ev.SessionReady, now + 13 * NS_PER_MS, base | ready
 
 
-def _turn(
-    now: int, base: Fields, turn: int, barges_in: bool, wait_ns: int
-) -> Iterator[tuple[type[ev.Event], int, Fields]]:
+def _turn(now: int, base: Fields, turn: int, barges_in: bool, wait_ns: int) -> Iterator[Entry]:
     response_id = f"resp_{base['call']}_{turn:04d}"
     yield ev.UtteranceStarted, now, {**base, "turn": turn, "utterance": "weather", "planned_ns": now}
     for second in range(2):
@@ -176,15 +195,15 @@ def _turn(
     now += 2 * NS_PER_S
     yield ev.UtteranceEnded, now, {**base, "turn": turn, "planned_ns": now}
     now += wait_ns
-    said: Fields = {"turn": turn, "server_seq": 4, "response_id": response_id, "detail": ""}
+    said: Fields = {"turn": turn, "server_seq": None, "response_id": response_id, "detail": ""}
     for name in SERVER_EVENTS_BEFORE:
         yield ev.ServerEvent, now, base | said | {"name": name}
     for chunk in range(CHUNKS):
         for _ in range(2):
             yield ev.ServerEvent, now, base | said | {"name": "response.output_audio_transcript.delta"}
-        marks = [ev.MarkRun(7, turn, chunk * CHUNK_TOKENS, CHUNK_TOKENS)]
+        marks = [ev.MarkRun(VOICE + base["connection"], turn, chunk * CHUNK_TOKENS, CHUNK_TOKENS)]
         sound: Fields = {"samples": 960 * CHUNK_TOKENS, "marks": marks, "unreadable": 0}
-        heard: Fields = {"turn": turn, "response_id": response_id, "server_seq": 5}
+        heard: Fields = {"turn": turn, "response_id": response_id, "server_seq": None}
         yield ev.AudioReceived, now, base | sound | heard
         yield ev.ServerEvent, now, base | said | {"name": "playback.acknowledged"}
         yield _frames(now, base)
@@ -200,7 +219,7 @@ def _turn(
     yield ev.TurnEnded, now, {**base, "turn": turn, "outcome": outcome, "response_id": response_id, "audio_ms": 6_720}
 
 
-def _frames(now: int, base: Fields) -> tuple[type[ev.Event], int, Fields]:
+def _frames(now: int, base: Fields) -> Entry:
     slips = [800 + (now // 1000 + 37 * frame) % 300 for frame in range(10)]
     return ev.FramesSent, now, base | {"first_planned_ns": now, "interval_ns": 100 * NS_PER_MS, "slips_us": slips}
 

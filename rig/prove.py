@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -52,6 +52,7 @@ SHARE = 0.95
 TRIES = 3
 """How often a healthy run is made until the callers kept time."""
 
+STRIDE = 37
 PORTS = range(18_500, 18_600)
 """Runs side by side need ports of their own, below those that the kernel gives to connections."""
 
@@ -247,10 +248,13 @@ def _span(high: float) -> Settings:
 
 
 def free_port(place: int) -> int:
-    """The first port from the `place`-th of PORTS on, round and round, that nobody has. Raises RigError for none."""
+    """The `place`-th of PORTS, or one far from it where somebody has that. Raises RigError for none."""
     for step in range(len(PORTS)):
-        port = PORTS[(place + step) % len(PORTS)]
+        # Not the next one: that belongs to the run that is made beside this one.
+        port = PORTS[(place + step * STRIDE) % len(PORTS)]
         with socket.socket() as trial, suppress(OSError):
+            # As the server does: what is left of closed connections is in nobody's way.
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(("127.0.0.1", port))
             return port
     raise RigError(f"no free port from {PORTS.start} to {PORTS.stop - 1}")
@@ -269,13 +273,29 @@ def _guarded(case: Case, seed: int, folder: Path, place: int) -> Trial:
         return Trial(case.fault, seed, 0, {}, {}, traceback.format_exc())
 
 
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=get_context("forkserver"), initializer=_end_with_the_proof)
+
+
+def _end_with_the_proof() -> None:
+    """Make this worker end when the proof is killed; the wardens then stop its servers."""
+    proof = parent_process()
+    assert proof is not None
+
+    def wait() -> None:
+        proof.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def prove(cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path) -> list[Trial]:
     """All trials, `jobs` at a time, with a line on stderr for each that is short."""
     trials: list[Trial] = []
     begin_s = time.monotonic()
     # Seed by seed, so that what is slow or broken shows early.
     wanted = [(case, seed) for seed in range(max(seeds.values())) for case in cases if seed < seeds[case.fault]]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
+    with _pool(jobs) as pool:
         futures = {
             pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", place): case
             for place, (case, seed) in enumerate(wanted)

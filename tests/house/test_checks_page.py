@@ -1,36 +1,24 @@
 """docs/checks.md is what the checks and the golden server's faults say."""
 
-import importlib.util
 import re
 import sys
-from types import ModuleType
 
 import pytest
 
 from rig.checks import CHECKS
 from rig.golden.faults import FAULTS
-from tests.house.tree import ROOT
+from tests.house.tree import ROOT, script
 
 JUDGE_THE_RIG = {"completeness", "rig_validity"}
 
 
-def generator() -> ModuleType:
-    """scripts/checks_page.py; scripts are no package."""
-    spec = importlib.util.spec_from_file_location("checks_page", ROOT / "scripts" / "checks_page.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_is_up_to_date() -> None:
-    made = generator().render()
+    made = script("checks_page").render()
     assert (ROOT / "docs" / "checks.md").read_text(encoding="utf-8") == made, "run scripts/checks_page.py"
 
 
 def test_every_check_has_a_section_in_the_order_of_the_table() -> None:
-    headings = re.findall(r"^## (\w+)$", generator().render(), re.MULTILINE)
+    headings = re.findall(r"^## (\w+)$", script("checks_page").render(), re.MULTILINE)
     assert headings == list(CHECKS)
 
 

@@ -163,6 +163,6 @@ def test_no_file_names_a_package_registry_or_a_folder_of_one_machine() -> None:
 
 
 def test_registries_and_local_folders_are_found_in_a_text() -> None:
-    assert places(f"--index-url https://{REGISTRIES[0]}/simple") == [REGISTRIES[0]]
+    assert places(f"an index at {REGISTRIES[0]}, by name") == [REGISTRIES[0]]
     assert local_paths(f"cd {ROOT}/rig")[0] == str(ROOT)
     assert places("https://example.org") + local_paths("cd rig; ls a/b") == []

@@ -1,7 +1,9 @@
 """The files that a checkout is made of."""
 
+import importlib.util
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,6 +29,16 @@ def text_of(path: Path) -> str | None:
     if b"\0" in data[:8192] or len(data) > TEXT_LIMIT_BYTES:
         return None
     return data.decode("utf-8", errors="replace")
+
+
+def script(name: str) -> ModuleType:
+    """A file of scripts/ as a module; scripts are no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def python_modules(root: Path, packages: tuple[str, ...]) -> dict[str, Path]:
