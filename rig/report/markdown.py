@@ -7,21 +7,14 @@ from rig.clock import to_s, utc_label
 from rig.events.types import Act
 from rig.measure.figure import Figure, Stats
 from rig.report.judgement import Judgement
+from rig.report.limits import TINY, limits
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
 
 GIB = 1 << 30
 FINDINGS_SHOWN = 20
-CANNOT_TELL = (
-    "Whether replies make sense or sound like speech: nothing here listens to words.",
-    "What a server would do beyond the calls that were made: no finding is no proof.",
-)
 CORRECTED = (
     "Corrected for coordinated omission: what a stall kept callers from asking for counts as well, where they ask in a "
     "rhythm. By behaviour and by time: `figures` in summary.json."
-)
-TINY = (
-    "**These figures come from a CPU and a tiny checkpoint. They prove engine behaviour. They say nothing about voice "
-    "quality or about the speed of a GPU.**"
 )
 
 
@@ -31,7 +24,7 @@ def render(judgement: Judgement) -> str:
     blocks = [
         f"# {judgement.sentence}",
         history.config.question,
-        *([TINY] if is_tiny_cpu(history) else []),
+        *([f"**{TINY}**"] if is_tiny_cpu(history) else []),
         "## Checks",
         _checks(judgement),
         *_findings(judgement),
@@ -42,7 +35,7 @@ def render(judgement: Judgement) -> str:
         "## The run",
         _run(judgement),
         "## What this run cannot tell",
-        "\n".join(f"- {line}" for line in CANNOT_TELL),
+        "\n".join(f"- {line}" for line in limits(judgement)),
     ]
     return "\n\n".join(blocks) + "\n"
 

@@ -6,7 +6,6 @@ from typing import Any
 from rig.clock import to_s, utc_label
 from rig.events import types as ev
 from rig.history import History
-from rig.report import markdown
 from rig.report.html import distributions
 from rig.report.html.acts import Done
 from rig.report.html.gather import Gathered
@@ -15,6 +14,8 @@ from rig.report.html.markup import Markup, el, joined, table
 from rig.report.html.stages import lives_of, signatures_by_stage
 from rig.report.html.svg import glyph, glyph_of
 from rig.report.judgement import Judgement
+from rig.report.limits import TINY
+from rig.report.limits import limits as limit_lines
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
 from rig.verdict import CheckResult, Finding, Verdict
 
@@ -72,7 +73,7 @@ def verdict(judgement: Judgement) -> Markup:
     """The verdict in a sentence, the label of the machine, and the checks as questions."""
     history = judgement.history
     check, sentence = _headline(judgement)
-    label = markdown.TINY.replace("**", "") if is_tiny_cpu(history) else None
+    label = TINY if is_tiny_cpu(history) else None
     return joined(
         [
             el(
@@ -346,9 +347,6 @@ def _ended(history: History) -> str:
 
 def limits(judgement: Judgement) -> Markup:
     """What this run cannot tell."""
-    lines = [*markdown.CANNOT_TELL]
-    if is_tiny_cpu(judgement.history):
-        lines.insert(0, markdown.TINY.replace("**", ""))
-    lines += [f"{check.check}: {check.summary}" for check in judgement.checks if check.verdict is Verdict.UNKNOWN]
+    lines = limit_lines(judgement)
     lines.append("Percentiles by bin in the timeline are within 2 %; the table of distributions is finer.")
     return el("ul", *(el("li", line) for line in lines))
