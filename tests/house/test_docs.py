@@ -32,8 +32,8 @@ class Code:
 
 
 def pages(root: Path) -> list[Path]:
-    """README, changelog and everything below docs/, where they exist."""
-    top = [root / "README.md", root / "CHANGELOG.md"]
+    """README, changelog, contributing and everything below docs/, where they exist."""
+    top = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
     return [path for path in [*top, *sorted((root / "docs").rglob("*.md"))] if path.is_file()]
 
 
