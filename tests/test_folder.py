@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rig.errors import UsageError
-from rig.folder import PROVENANCE_FILE, make_folder
+from rig.folder import BUGS_DIR, PROVENANCE_FILE, keep_bug_files, make_folder
 from rig.history import EVENTS_DIR, PIPELINE_FILE, RUN_FILE
 from rig.plan import PLAN_FILE, Plan, make_plan
 from tests.builders import PIPELINE_YAML, RUN_YAML, run_config
@@ -19,7 +19,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def made(folder: Path, plan: Plan) -> Path:
-    return make_folder(folder / "results", folder / RUN_FILE, folder / PIPELINE_FILE, plan, RUN_YAML, {"told": 7})
+    return make_folder(folder / "results", folder / RUN_FILE, PIPELINE_YAML, plan, RUN_YAML, {"told": 7})
 
 
 def test_it_holds_run_pipeline_plan_and_provenance(tmp_path: Path, plan: Plan) -> None:
@@ -60,3 +60,12 @@ def test_a_place_that_cannot_be_written_is_one_line_with_a_remedy(tmp_path: Path
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(UsageError, match="name another folder with --results"):
         made(tmp_path, plan)
+
+
+def test_bugs_that_are_files_are_kept_with_the_results(tmp_path: Path, plan: Plan) -> None:
+    folder = made(tmp_path, plan)
+    bug = tmp_path / "my_bug.py"
+    bug.write_text("BUG = None\n")
+    keep_bug_files(folder, ["zombie_in_running", str(bug)])
+    assert [path.name for path in (folder / BUGS_DIR).iterdir()] == ["my_bug.py"]
+    assert (folder / BUGS_DIR / "my_bug.py").read_text() == bug.read_text()

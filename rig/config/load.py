@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from rig.config.overrides import Overrides
-from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, resolve_pipeline_path
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, is_bug_file, resolve_pipeline_path
 from rig.config.run import RunConfig
-from rig.errors import ConfigError
+from rig.errors import ConfigError, UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
@@ -28,12 +28,20 @@ def load_run(path: Path) -> RunConfig:
     return load_model(path, RunConfig)
 
 
-def load_pipeline(path: Path) -> AnyPipeline:
+def load_pipeline(path: Path, overrides: Overrides = _NO_OVERRIDES) -> AnyPipeline:
     """Read a pipeline file: with a `url` it is a server that somebody else runs, with `golden` the golden server."""
     keys = {key.value for key, _ in _compose(path).value}
-    if "url" in keys:
-        return load_model(path, ExternalServer)
-    return load_model(path, GoldenPipeline) if "golden" in keys else load_model(path, PipelineConfig)
+    if "url" not in keys and "golden" not in keys:
+        return _with_bug_files(load_model(path, PipelineConfig, overrides.apply_to_pipeline), path)
+    if given := overrides.engine_flags():
+        raise UsageError(f"{given[0]}: {path} starts no engines that could be changed")
+    return load_model(path, ExternalServer) if "url" in keys else load_model(path, GoldenPipeline)
+
+
+def _with_bug_files(config: PipelineConfig, path: Path) -> PipelineConfig:
+    """Bugs that are files have their whole path: the server's processes run in another folder."""
+    whole = [str((path.parent / bug).resolve()) if is_bug_file(bug) else bug for bug in config.bugs]
+    return config.model_copy(update={"bugs": tuple(whole)})
 
 
 def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[RunConfig, AnyPipeline, Path]:
@@ -49,7 +57,7 @@ def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[Run
             f"there is no file {run.pipeline} beside this one",
             _nearest(str(run.pipeline), siblings),
         )
-    return run, load_pipeline(pipeline_file), pipeline_file
+    return run, load_pipeline(pipeline_file, overrides), pipeline_file
 
 
 def load_model(

@@ -1,6 +1,7 @@
 """Settings of the command line that take the place of those in the run file, spelt as in `vllm bench serve`.
 
-They are written into the run folder's copy of the run file, so that judging reads what was really run.
+They are written into the run folder's copies of the run file and the pipeline file, so that judging reads what was
+really run.
 """
 
 from dataclasses import dataclass
@@ -14,18 +15,36 @@ from rig.errors import UsageError
 
 @dataclass(frozen=True)
 class Overrides:
-    """None keeps what the file says. A rate makes a closed loop Poisson arrivals; a burstiness means gamma ones."""
+    """None keeps what the file says. A rate makes a closed loop Poisson arrivals; a burstiness means gamma ones.
+
+    `bugs` (names, or whole paths of files) and `patches` come after those of the pipeline file.
+    """
 
     request_rate: float | None = None
     burstiness: float | None = None
     max_concurrency: int | None = None
     seed: int | None = None
+    bugs: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
 
     def flags(self) -> list[str]:
-        """The settings as they stand on the command line."""
+        """The settings of the run file as they stand on the command line."""
         names = ("request_rate", "burstiness", "max_concurrency", "seed")
         given = ((name, getattr(self, name)) for name in names)
         return [f"--{name.replace('_', '-')} {value:g}" for name, value in given if value is not None]
+
+    def engine_flags(self) -> list[str]:
+        """The settings of the pipeline file as they stand on the command line."""
+        return [*(f"--bug {name}" for name in self.bugs), *(f"--patch {name}" for name in self.patches)]
+
+    def apply_to_pipeline(self, data: dict[str, Any]) -> dict[str, Any]:
+        """The settings of a pipeline file with bugs and patches added; what is wrong in the file stays wrong."""
+        added: dict[str, Any] = {}
+        for key, names in (("bugs", self.bugs), ("patches", self.patches)):
+            written = data.get(key, [])
+            if names and isinstance(written, list):
+                added[key] = [*written, *(name for name in dict.fromkeys(names) if name not in written)]
+        return data | added
 
     def apply(self, data: dict[str, Any]) -> dict[str, Any]:
         """The settings of a run file with these in place; what is wrong in the file stays wrong. Raises UsageError."""
@@ -62,6 +81,17 @@ def written_with(run_file: Path, overrides: Overrides) -> str:
     text = run_file.read_text(encoding="utf-8")
     if not overrides.flags():
         return text
-    data = overrides.apply(yaml.safe_load(text))
-    heading = f"# {data['question']}\n# {run_file.name} with {' '.join(overrides.flags())}\n"
+    return _dumped(overrides.apply(yaml.safe_load(text)), run_file, overrides.flags())
+
+
+def pipeline_written_with(pipeline_file: Path, overrides: Overrides) -> str:
+    """The same for a pipeline file that is good."""
+    text = pipeline_file.read_text(encoding="utf-8")
+    if not overrides.engine_flags():
+        return text
+    return _dumped(overrides.apply_to_pipeline(yaml.safe_load(text)), pipeline_file, overrides.engine_flags())
+
+
+def _dumped(data: dict[str, Any], path: Path, flags: list[str]) -> str:
+    heading = f"# {data['question']}\n# {path.name} with {' '.join(flags)}\n"
     return heading + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)

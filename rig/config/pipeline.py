@@ -4,7 +4,7 @@ import enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from rig.config.base import StrictModel
 
@@ -28,6 +28,25 @@ class EnginePatch(enum.StrEnum):
     MOONCAKE_STORE_UNFINISHED = "mooncake_store_unfinished"
     MORIIO_ASYNC_READ = "moriio_async_read"
     KV_FINISHED_FOR_FREED_REQUEST = "kv_finished_for_freed_request"
+
+
+class EngineBug(enum.StrEnum):
+    """Published faults that can be put back into the engines' processes; `rig bugs list` explains each."""
+
+    ZOMBIE_IN_RUNNING = "zombie_in_running"
+
+
+def is_bug_file(name: str) -> bool:
+    """Whether a bug is named by the file that holds it."""
+    return name.endswith(".py")
+
+
+def _known_bug(name: str) -> str:
+    if not is_bug_file(name) and name not in list(EngineBug):
+        raise ValueError(f"there is no such bug; there are {', '.join(EngineBug)}, or name a .py file")
+    if "," in name:
+        raise ValueError("a comma in the name of the file would part it in two")
+    return name
 
 
 class TinyModel(StrictModel):
@@ -105,6 +124,12 @@ class PipelineConfig(StrictModel):
     patches: Annotated[
         tuple[EnginePatch, ...],
         Field(description="fixes put into every process of the server (`rig patches list`); none by default"),
+    ] = ()
+    bugs: Annotated[
+        tuple[Annotated[str, AfterValidator(_known_bug)], ...],
+        Field(
+            description="published faults put back into every process (`rig bugs list`, or a .py file); none by default"
+        ),
     ] = ()
     duplex_session: Duplex = Duplex()
     connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]

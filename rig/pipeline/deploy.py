@@ -97,17 +97,22 @@ def launch(config: PipelineConfig, model: str, deploy_file: Path, port: int, bas
         added |= OFFLINE_ENV
     if config.patches:
         added[plugin.ENVIRONMENT] = ",".join(config.patches)
-    kept = {key: value for key, value in base_env.items() if key not in (*UNSET_ENV, plugin.ENVIRONMENT)}
+    if config.bugs:
+        added[plugin.BUGS_ENVIRONMENT] = ",".join(config.bugs)
+    unset = (*UNSET_ENV, plugin.ENVIRONMENT, plugin.BUGS_ENVIRONMENT)
+    kept = {key: value for key, value in base_env.items() if key not in unset}
     environment = kept | added | dict(config.env)
     _refuse_without_plugin(config, environment)
     return Launch(argv, environment, config.host, port)
 
 
 def _refuse_without_plugin(config: PipelineConfig, environment: Mapping[str, str]) -> None:
-    """With a list of allowed plugins that leaves the rig's out, the server would start unpatched and say nothing."""
+    """With a list of allowed plugins that leaves the rig's out, the server would start unchanged and say nothing."""
     allowed = environment.get("VLLM_PLUGINS")
-    if config.patches and allowed is not None and plugin.PLUGIN not in allowed.split(","):
-        raise UsageError(f"VLLM_PLUGINS is {allowed!r} and leaves out {plugin.PLUGIN}, which patches; add it")
+    if (config.patches or config.bugs) and allowed is not None and plugin.PLUGIN not in allowed.split(","):
+        raise UsageError(
+            f"VLLM_PLUGINS is {allowed!r} and leaves out {plugin.PLUGIN}, which puts patches and bugs on; add it"
+        )
 
 
 def rig_environment() -> dict[str, str]:

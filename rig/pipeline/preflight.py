@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from rig.config.pipeline import PipelineConfig, Platform, ReleasedModel
+from rig.config.pipeline import PipelineConfig, Platform, ReleasedModel, is_bug_file
 from rig.errors import PreflightError
 from rig.machine import Machine
 
@@ -21,7 +21,7 @@ SETUP = {Platform.CPU: "make setup", Platform.CUDA: "make setup PROFILE=engine-g
 def check(config: PipelineConfig, machine: Machine) -> None:
     """Raise PreflightError with every problem, one line each."""
     problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
-    problems += [*_disk(machine), *_model(config), *_port(config)]
+    problems += [*_disk(machine), *_model(config), *_port(config), *_bug_files(config)]
     if problems:
         raise PreflightError("\n".join(problems))
 
@@ -39,6 +39,14 @@ def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
     if not missing:
         return []
     return [f"not installed: {', '.join(missing)}; run: {SETUP[config.platform]}"]
+
+
+def _bug_files(config: PipelineConfig) -> list[str]:
+    return [
+        f"there is no file {bug}, which `bugs` names"
+        for bug in filter(is_bug_file, config.bugs)
+        if not Path(bug).is_file()
+    ]
 
 
 def _memory(config: PipelineConfig, machine: Machine) -> list[str]:

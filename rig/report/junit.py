@@ -8,6 +8,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rig.clock import to_s
+from rig.report.banner import banner
 from rig.report.judgement import Judgement
 from rig.verdict import CheckResult, Verdict
 
@@ -28,6 +29,8 @@ def render(judgement: Judgement) -> bytes:
         skipped="0",
         time=f"{to_s(history.last_ns - history.origin_ns):.3f}",
     )
+    if (broken := banner(history)) is not None:
+        SubElement(SubElement(suite, "properties"), "property", name="engine_bugs", value=_clean(broken))
     for check in checks:
         _case(suite, check)
     root = Element("testsuites")

@@ -6,6 +6,7 @@ from typing import Any
 from rig.clock import to_s, utc_label
 from rig.events.types import Act
 from rig.measure.figure import Figure, Stats
+from rig.report.banner import banner
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY, limits
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
@@ -21,8 +22,10 @@ CORRECTED = (
 def render(judgement: Judgement) -> str:
     """The whole report."""
     history = judgement.history
+    broken = banner(history)
     blocks = [
         f"# {judgement.sentence}",
+        *([] if broken is None else [f"**{broken}**"]),
         history.config.question,
         *([f"**{TINY}**"] if is_tiny_cpu(history) else []),
         "## Checks",
@@ -122,7 +125,7 @@ def _counted(counter: Mapping[Any, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counter.items())) or "none"
 
 
-def _patches(names: list[str] | None) -> str:
+def _changes(names: list[str] | None) -> str:
     return "not recorded" if names is None else ", ".join(names) or "none"
 
 
@@ -141,7 +144,8 @@ def _run(judgement: Judgement) -> str:
         ("boot", "not ready" if boot is None else f"{boot:.1f} s"),
         ("peak memory of the server", "not sampled" if peak is None else f"{peak / GIB:.1f} GiB (sum of RSS)"),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
-        ("engine patches", _patches(made.get("engine_patches"))),
+        ("engine patches", _changes(made.get("engine_patches"))),
+        ("engine bugs put back", _changes(made.get("engine_bugs"))),
         ("commit", str(made.get("commit", "not recorded"))),
         ("host", str(made.get("host", "not recorded"))),
     )

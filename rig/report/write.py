@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from rig.report import junit, markdown, summary
+from rig.report.banner import engine_bugs
 from rig.report.html import page
 from rig.report.judgement import Judgement
 
@@ -24,6 +25,7 @@ def write_all(judgement: Judgement) -> None:
         "verdict": judgement.verdict,
         "exit_code": judgement.verdict.exit_code,
         "sentence": judgement.sentence,
+        "engine_bugs": engine_bugs(judgement.history),
         "checks": judgement.checks,
     }
     _write(folder / VERDICT_FILE, _json(verdict))

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rig.config.load import load_both, load_run
-from rig.config.overrides import Overrides, written_with
+from rig.config.load import load_both, load_pipeline, load_run
+from rig.config.overrides import Overrides, pipeline_written_with, written_with
+from rig.config.pipeline import EnginePatch, PipelineConfig
 from rig.errors import ConfigError, UsageError
-from tests.builders import PIPELINE_YAML, RUN_YAML
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, PIPELINE_YAML, RUN_YAML
 
 CONSTANT = RUN_YAML.replace("  pause_s: {low: 0.1, high: 0.2}\n", "").replace(
     "load:\n", "load:\n  arrivals: {kind: constant, rate: 2}\n"
@@ -69,3 +70,46 @@ def test_a_mistake_in_the_file_is_still_named_with_its_line(tmp_path: Path) -> N
     run_file.write_text(RUN_YAML.replace("  callers: 1", "  caller: 1"))
     with pytest.raises(ConfigError, match=r"run\.yaml:5: load\.caller: unknown key; did you mean `callers`\?"):
         load_both(run_file, Overrides(request_rate=1))
+
+
+def both(folder: Path, pipeline: str, overrides: Overrides) -> object:
+    (folder / "pipeline.yaml").write_text(pipeline)
+    (folder / "run.yaml").write_text(RUN_YAML)
+    _, found, _ = load_both(folder / "run.yaml", overrides)
+    return found
+
+
+def test_bugs_and_patches_come_after_those_of_the_pipeline_file_and_only_once(tmp_path: Path) -> None:
+    text = PIPELINE_YAML + "patches: [moriio_async_read]\nbugs: [zombie_in_running]\n"
+    overrides = Overrides(bugs=("zombie_in_running", "/x/mine.py"), patches=("scheduler_zombies",))
+    found = both(tmp_path, text, overrides)
+    assert isinstance(found, PipelineConfig)
+    assert found.bugs == ("zombie_in_running", "/x/mine.py")
+    assert found.patches == (EnginePatch.MORIIO_ASYNC_READ, EnginePatch.SCHEDULER_ZOMBIES)
+
+
+def test_the_copy_of_the_pipeline_says_what_is_put_on_and_reads_back_as_the_same(tmp_path: Path) -> None:
+    overrides = Overrides(bugs=("zombie_in_running",), patches=("scheduler_zombies",))
+    found = both(tmp_path, PIPELINE_YAML, overrides)
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(pipeline_written_with(tmp_path / "pipeline.yaml", overrides))
+    assert load_pipeline(copy) == found
+    assert "pipeline.yaml with --bug zombie_in_running --patch scheduler_zombies" in copy.read_text()
+    assert pipeline_written_with(tmp_path / "pipeline.yaml", Overrides(seed=3)) == PIPELINE_YAML
+
+
+def test_an_unknown_bug_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'zombie': there is no such bug; there are zombie_in_running"):
+        both(tmp_path, PIPELINE_YAML, Overrides(bugs=("zombie",)))
+
+
+@pytest.mark.parametrize("pipeline", [GOLDEN_YAML, EXTERNAL_YAML], ids=["golden", "external"])
+def test_engines_that_the_rig_does_not_start_take_no_bug(tmp_path: Path, pipeline: str) -> None:
+    with pytest.raises(UsageError, match=r"--bug zombie_in_running: .* starts no engines"):
+        both(tmp_path, pipeline, Overrides(bugs=("zombie_in_running",)))
+
+
+def test_a_bug_that_is_a_file_is_looked_for_beside_the_pipeline_file(tmp_path: Path) -> None:
+    found = both(tmp_path, PIPELINE_YAML + "bugs: [mine.py]\n", Overrides())
+    assert isinstance(found, PipelineConfig)
+    assert found.bugs == (str(tmp_path / "mine.py"),)

@@ -92,6 +92,22 @@ def test_patches_of_the_rigs_own_environment_do_not_reach_the_server(tmp_path: P
     assert "RIG_ENGINE_PATCHES" not in launch.env
 
 
+def test_bugs_are_passed_to_every_process_of_the_server(tmp_path: Path) -> None:
+    settings = config(bugs=["zombie_in_running", "/bugs/mine.py"])
+    launch = deploy.launch(settings, "/model", tmp_path / "d.yaml", 8099, {"RIG_ENGINE_BUGS": "slot_lost"})
+    assert launch.env["RIG_ENGINE_BUGS"] == "zombie_in_running,/bugs/mine.py"
+    assert "RIG_ENGINE_PATCHES" not in launch.env
+    plain = deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, {"RIG_ENGINE_BUGS": "zombie_in_running"})
+    assert "RIG_ENGINE_BUGS" not in plain.env
+
+
+def test_a_list_of_plugins_without_the_rigs_is_refused_where_bugs_are_wanted(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="leaves out rig_patches"):
+        deploy.launch(
+            config(bugs=["zombie_in_running"]), "/model", tmp_path / "d.yaml", 8099, {"VLLM_PLUGINS": "rig_cpu"}
+        )
+
+
 def test_a_list_of_plugins_without_the_rigs_is_refused_where_patches_are_wanted(tmp_path: Path) -> None:
     environment = {"VLLM_PLUGINS": "rig_cpu"}
     with pytest.raises(UsageError, match="leaves out rig_patches"):

@@ -69,3 +69,8 @@ def test_a_checkpoint_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert f"{folder} does not exist" in problem(settings, SOUND)
     folder.mkdir()
     preflight.check(settings, SOUND)
+
+
+def test_a_bug_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    text = problem(config(bugs=["zombie_in_running", str(tmp_path / "mine.py")]), SOUND)
+    assert text == f"there is no file {tmp_path / 'mine.py'}, which `bugs` names"

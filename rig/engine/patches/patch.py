@@ -1,5 +1,6 @@
-"""What a patch says about itself, and how its claim about the installed source is proved."""
+"""What a patch or a bug says about itself, and how its claim about the installed source is proved."""
 
+import enum
 import hashlib
 import importlib
 import inspect
@@ -8,12 +9,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import FunctionType
+from typing import ClassVar
 
 from rig.errors import RigError
 
 
 class PatchError(RigError):
     """A patch does not fit what is installed, or what was asked of the patches makes no sense."""
+
+
+class Kind(enum.StrEnum):
+    """What a change of the engine is for: to repair it, or to break it as it was once broken."""
+
+    PATCH = "patch"
+    BUG = "bug"
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,8 @@ class Patch:
     change the same thing in another way.
     """
 
+    kind: ClassVar[Kind] = Kind.PATCH
+
     name: str
     summary: str
     explanation: str
@@ -51,11 +62,23 @@ class Patch:
 
     def misfits(self) -> list[str]:
         """Why this patch must not be applied to what is installed: one line each, none when it fits."""
-        return [problem for change in self.changes if (problem := misfit(change)) is not None]
+        return [problem for change in self.changes if (problem := misfit(change, self.kind)) is not None]
 
 
-def misfit(change: Change) -> str | None:
-    """Why one function is not the one the patch was written for; None also where its whole package is absent."""
+@dataclass(frozen=True, kw_only=True)
+class Bug(Patch):
+    """A published fault, put back. Put on and checked like a patch.
+
+    `provoked_by` is what callers have to do for the fault to show.
+    """
+
+    kind: ClassVar[Kind] = Kind.BUG
+
+    provoked_by: str
+
+
+def misfit(change: Change, kind: Kind = Kind.PATCH) -> str | None:
+    """Why one function is not the one the change was written for; None also where its whole package is absent."""
     if not installed(change.package):
         return None
     try:
@@ -63,7 +86,7 @@ def misfit(change: Change) -> str | None:
     except PatchError as error:
         return str(error)
     if found != change.sha256:
-        return f"{change.target} is another source (sha256 {found[:12]}, the patch is for {change.sha256[:12]})"
+        return f"{change.target} is another source (sha256 {found[:12]}, the {kind} is for {change.sha256[:12]})"
     return None
 
 

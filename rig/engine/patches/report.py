@@ -1,16 +1,21 @@
-"""What `rig patches` says."""
+"""What `rig patches` and `rig bugs` say."""
 
 import textwrap
+from collections.abc import Sequence
 
-from rig.engine.patches.patch import Patch
-from rig.engine.patches.registry import check, patches
+from rig.engine.patches.patch import Bug, Kind, Patch
+from rig.engine.patches.registry import bugs, check, patches
 
 WIDTH = 110
 
 
-def explain() -> str:
-    """Every patch: what it does, the public threads, and the versions and functions it was written for."""
-    return "\n\n".join(_explained(patch) for patch in patches())
+def explain(kind: Kind = Kind.PATCH) -> str:
+    """Every patch or bug: what it does, the public threads, and the versions and functions it was written for."""
+    return "\n\n".join(_explained(patch) for patch in _all(kind))
+
+
+def _all(kind: Kind) -> Sequence[Patch]:
+    return bugs() if kind is Kind.BUG else patches()
 
 
 def _explained(patch: Patch) -> str:
@@ -18,6 +23,7 @@ def _explained(patch: Patch) -> str:
     excludes = [f"excludes: {', '.join(patch.excludes)}"] if patch.excludes else []
     lines = [
         *textwrap.wrap(patch.explanation.replace("\n", " "), WIDTH),
+        *([f"provoked by: {patch.provoked_by}"] if isinstance(patch, Bug) else []),
         f"upstream: {', '.join(patch.upstream)}",
         f"for: {versions}",
         *excludes,
@@ -26,9 +32,9 @@ def _explained(patch: Patch) -> str:
     return f"{patch.name}: {patch.summary}\n{textwrap.indent(chr(10).join(lines), '  ')}"
 
 
-def check_all() -> tuple[str, bool]:
-    """One line a patch, and whether all fit what is installed."""
-    fits = [check(patch) for patch in patches()]
+def check_all(kind: Kind = Kind.PATCH) -> tuple[str, bool]:
+    """One line a patch or bug, and whether all fit what is installed."""
+    fits = [check(patch) for patch in _all(kind)]
     lines = [
         f"{fit.patch.name}: fits" if not fit.problems else f"{fit.patch.name}: does not fit: {'; '.join(fit.problems)}"
         for fit in fits

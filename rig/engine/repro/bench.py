@@ -55,7 +55,8 @@ class Kind(enum.StrEnum):
 class Setup:
     """A scheduler and its limits.
 
-    `connector` is vLLM's `kv_transfer_config`, as keyword arguments. `second_runner` makes the steps for vLLM's
+    `connector` is vLLM's `kv_transfer_config`, as keyword arguments. `stage` is what vLLM-Omni's model configuration
+    says of the stage; as it is, one without a connector to its neighbours. `second_runner` makes the steps for vLLM's
     second model runner, which it chooses by itself only where Triton is installed.
     """
 
@@ -65,6 +66,7 @@ class Setup:
     token_budget: int = 512
     connector: Mapping[str, object] | None = None
     second_runner: bool = False
+    stage: Mapping[str, object] = field(default_factory=lambda: {"stage_id": 0, "async_chunk": False})
 
 
 @dataclass
@@ -334,8 +336,7 @@ def _new_config(setup: Setup) -> "VllmConfig":
         (Path(folder) / "config.json").write_text(json.dumps(_MODEL))
         model = ModelConfig(model=folder, skip_tokenizer_init=True, dtype="float32", max_model_len=MODEL_LEN)
     if setup.kind.is_omni:
-        # What vLLM-Omni's own model configuration adds, for a stage without a connector to its neighbours.
-        model.stage_id, model.async_chunk = 0, False
+        vars(model).update(setup.stage)
     cache = CacheConfig(block_size=BLOCK, enable_prefix_caching=False)
     cache.num_gpu_blocks = setup.blocks
     return VllmConfig(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
+from rig.report.banner import banner
 from rig.report.html import distributions, sections, svg, timeline
 from rig.report.html.gather import Gathered
 from rig.report.html.incidents import incidents_of
@@ -38,7 +39,9 @@ def of(judgement: Judgement) -> str:
 
 def failed(judgement: Judgement, error: Exception) -> str:
     """The verdict, why there is no more, and where the rest is."""
+    broken = banner(judgement.history)
     body = [
+        None if broken is None else el("p", el("strong", broken)),
         el("h1", judgement.sentence),
         el(
             "p",

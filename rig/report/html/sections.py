@@ -6,6 +6,7 @@ from typing import Any
 from rig.clock import to_s, utc_label
 from rig.events import types as ev
 from rig.history import History
+from rig.report.banner import banner
 from rig.report.html import distributions
 from rig.report.html.acts import Done
 from rig.report.html.gather import Gathered
@@ -74,8 +75,10 @@ def verdict(judgement: Judgement) -> Markup:
     history = judgement.history
     check, sentence = _headline(judgement)
     label = TINY if is_tiny_cpu(history) else None
+    broken = banner(history)
     return joined(
         [
+            None if broken is None else el("p", el("strong", broken), class_="broken", role="alert"),
             el(
                 "div",
                 el("p", sign(judgement.verdict), class_="big"),

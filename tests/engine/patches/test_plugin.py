@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from rig.engine.patches.plugin import ENVIRONMENT, load
+from rig.engine.patches.plugin import BUGS_ENVIRONMENT, ENVIRONMENT, load
 
 CALL = "from rig.engine.patches.plugin import load; load(); print('went on')"
 
 
-def in_a_process(patches: str, before: str = "") -> subprocess.CompletedProcess[str]:
+def in_a_process(patches: str, bugs: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", before + CALL],
-        env={**os.environ, ENVIRONMENT: patches},
+        [sys.executable, "-c", CALL],
+        env={**os.environ, ENVIRONMENT: patches, BUGS_ENVIRONMENT: bugs},
         capture_output=True,
         text=True,
         timeout=50,
@@ -44,6 +44,15 @@ def test_patches_that_exclude_each_other_stop_the_process() -> None:
     assert "exclude each other" in answer.stderr
 
 
+@pytest.mark.parametrize("bug", ["no_such_bug", "/nowhere/bug.py"])
+def test_a_bug_that_is_not_there_stops_the_process_with_one_line(bug: str) -> None:
+    answer = in_a_process("", bug)
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert f"engine bugs refused: there is no {'file' if '/' in bug else 'bug'}" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
 def test_vllm_calls_it_in_every_process_that_it_starts() -> None:
     from importlib.metadata import entry_points
 
@@ -61,14 +70,18 @@ print("wrapped" if hasattr(Scheduler._update_from_kv_xfer_finished, "__wrapped__
 
 @pytest.mark.timeout(300)  # three processes that import vLLM
 @pytest.mark.parametrize(
-    ("patches", "code", "said"),
-    [("kv_finished_for_freed_request", 0, "wrapped"), ("", 0, "as released"), ("no_such_patch", 1, "")],
+    ("patches", "bugs", "code", "said"),
+    [
+        ("kv_finished_for_freed_request", "zombie_in_running", 0, "wrapped"),
+        ("", "", 0, "as released"),
+        ("no_such_patch", "", 1, ""),
+    ],
 )
-def test_vllms_own_loader_patches_or_stops(patches: str, code: int, said: str) -> None:
+def test_vllms_own_loader_changes_or_stops(patches: str, bugs: str, code: int, said: str) -> None:
     pytest.importorskip("vllm")
     answer = subprocess.run(
         [sys.executable, "-c", THROUGH_VLLM],
-        env={**os.environ, ENVIRONMENT: patches, "VLLM_LOGGING_LEVEL": "INFO"},
+        env={**os.environ, ENVIRONMENT: patches, BUGS_ENVIRONMENT: bugs, "VLLM_LOGGING_LEVEL": "INFO"},
         capture_output=True,
         text=True,
         timeout=250,
@@ -76,4 +89,6 @@ def test_vllms_own_loader_patches_or_stops(patches: str, code: int, said: str) -
     )
     assert answer.returncode == code, answer.stderr
     assert answer.stdout.splitlines()[-1:] == ([said] if said else answer.stdout.splitlines()[-1:])
-    assert ("engine patches applied in process" in answer.stdout + answer.stderr) is (said == "wrapped")
+    told = answer.stdout + answer.stderr
+    assert ("engine patches applied in process" in told) is (said == "wrapped")
+    assert ("ENGINE BUGS PUT BACK in process" in told) is (said == "wrapped")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rig.config.pipeline import EnginePatch
+from rig.config.pipeline import EngineBug, EnginePatch
+from rig.engine.patches.patch import Kind
 from rig.engine.patches.report import check_all, explain
 
 
@@ -18,3 +19,17 @@ def test_the_check_has_one_line_a_patch() -> None:
     text, all_fit = check_all()
     assert all_fit
     assert len(text.splitlines()) == len(EnginePatch)
+
+
+def test_the_bugs_are_explained_with_what_provokes_them() -> None:
+    text = explain(Kind.BUG)
+    for name in EngineBug:
+        assert f"{name}: " in text
+    assert text.count("provoked by: ") == len(EngineBug)
+
+
+def test_the_check_of_the_bugs_has_one_line_a_bug() -> None:
+    pytest.importorskip("vllm")
+    text, all_fit = check_all(Kind.BUG)
+    assert all_fit
+    assert len(text.splitlines()) == len(EngineBug)
