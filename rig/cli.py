@@ -51,6 +51,8 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
     _add_engine_options(run)
+    run.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics there while the run goes on")
+    run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
     run.set_defaults(command=_run)
 
     judge = commands.add_parser("judge", help="judge a results folder (again)", epilog="rig judge results/RUN_ID")
@@ -124,6 +126,13 @@ def _above_zero(text: str) -> float:
     value = float(text)
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text} is no port")
     return value
 
 
@@ -203,7 +212,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.live import view
     from rig.run import run
 
-    given = ("request_rate", "burstiness", "max_concurrency", "seed")
+    given = ("request_rate", "burstiness", "max_concurrency", "seed", "metrics_port", "metrics_host")
     bugs = tuple(str(Path(name).resolve()) if is_bug_file(name) else name for name in arguments.bugs)
     settings = {name: getattr(arguments, name) for name in given}
     overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))

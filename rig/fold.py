@@ -51,6 +51,11 @@ class Guarded(Generic[Result]):
         except Exception as error:  # noqa: BLE001 - one broken fold must not hide the others
             self._crash = Crash(error)
 
+    @property
+    def fold(self) -> Fold[Result] | None:
+        """The fold itself; None when it raised."""
+        return None if self._crash is not None else self._fold
+
     def see(self, calls: Iterable[Call]) -> None:
         """Show the fold some calls; after a crash it sees no more."""
         if self._fold is None or self._crash is not None:

@@ -129,7 +129,7 @@ class History:
         self.lost_starts = 0
         last_ns = max(event.t_ns for event in self.events)
         for each in self._journals:
-            open_calls = _OpenCalls()
+            open_calls = OpenCalls()
             for calls in open_calls.gather(each):
                 last_ns = max(last_ns, *(call.events[-1].t_ns for call in calls))
                 yield calls
@@ -282,7 +282,7 @@ class _Journal:
             yield self._held
 
 
-class _OpenCalls:
+class OpenCalls:
     """The calls of one journal that have begun and not ended, while it is read."""
 
     def __init__(self) -> None:
@@ -294,12 +294,16 @@ class _OpenCalls:
     def gather(self, journal: _Journal) -> Iterator[Sequence[Call]]:
         """The journal's calls, each once it is complete, at last those that never ended."""
         for block in journal.blocks():
-            self._take(block)
-            self.last_ns = max(self.last_ns, block[-1].t_ns)
-            yield from self._hand_out(self._complete(block[-1].t_ns))
+            yield from self.take(block)
         yield from self._hand_out(list(self._open))
 
-    def _take(self, block: list[AnyEvent]) -> None:
+    def take(self, block: Sequence[AnyEvent]) -> Iterator[Sequence[Call]]:
+        """Take the next events of the journal in, and hand out the calls that are complete by now."""
+        self._sort(block)
+        self.last_ns = max(self.last_ns, block[-1].t_ns)
+        yield from self._hand_out(self._complete(block[-1].t_ns))
+
+    def _sort(self, block: Sequence[AnyEvent]) -> None:
         open_calls = self._open
         for event in block:
             if isinstance(event, CallEvent):

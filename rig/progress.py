@@ -2,12 +2,10 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import msgspec
-
-from rig.clock import NS_PER_S, to_s
+from rig.clock import to_s
 from rig.config.load import AnyPipeline
 from rig.config.pipeline import PipelineConfig
 from rig.config.run import RunConfig
@@ -35,8 +33,6 @@ HELPER_STAGE = "helper"
 """Short-lived children of the server, whose end means nothing."""
 
 STUCK = frozenset({Outcome.NO_REPLY, Outcome.NO_END})
-
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 @dataclass(frozen=True)
@@ -84,14 +80,20 @@ class Snapshot:
         return (("liveness", died), ("progress", stuck), ("connections", lost))
 
 
+def left_s(config: RunConfig, phase: Phase, gone_ns: int) -> float | None:
+    """Seconds until the watching after the load is over, `gone_ns` into a phase; None where nobody knows."""
+    gone_s = to_s(gone_ns)
+    if phase is Phase.LOAD:
+        return config.load.duration_s + config.watch.after_load_s - gone_s
+    return config.watch.after_load_s - gone_s if phase is Phase.WATCH else None
+
+
 @dataclass
 class Progress:
-    """Follows a folder of journals; `update` reads what is new since the last call."""
+    """Takes in events as they are recorded (rig/follow.py)."""
 
-    events_dir: Path
     config: RunConfig
     pipeline: AnyPipeline
-    _offsets: dict[Path, int] = field(default_factory=dict)
     _counts: Counter[str] = field(default_factory=Counter)
     _callers: set[int] = field(default_factory=set)
     _open: set[tuple[str, int]] = field(default_factory=set)
@@ -101,10 +103,11 @@ class Progress:
     _stages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _phases: dict[Phase, int] = field(default_factory=dict)
 
-    def update(self) -> None:
-        """Take in what the producers have written."""
-        for path in self.events_dir.glob("*.jsonl"):
-            self._read(path)
+    def take(self, producer: str, events: Sequence[AnyEvent]) -> None:
+        """See rig.follow.Taker."""
+        for event in events:
+            self._take_of_server(event)
+            self._take_of_call(event)
 
     def snapshot(self, began_ns: int, now_ns: int) -> Snapshot:
         """How the run stands; it began at `began_ns`, and both are on the monotonic clock."""
@@ -113,7 +116,7 @@ class Progress:
         states = [state for _, state in self._stages.values()]
         return Snapshot(
             elapsed_s=to_s(now_ns - began_ns),
-            left_s=self._left_s(phase, now_ns),
+            left_s=left_s(self.config, phase, now_ns - self._phases.get(phase, now_ns)),
             phase=phase,
             callers=len(self._callers),
             calls_begun=counts["calls"],
@@ -131,27 +134,6 @@ class Progress:
             lost=counts["lost"],
             stages=tuple(self._stages.values()),
         )
-
-    def _left_s(self, phase: Phase, now_ns: int) -> float | None:
-        gone_s = (now_ns - self._phases.get(phase, now_ns)) / NS_PER_S
-        if phase is Phase.LOAD:
-            return self.config.load.duration_s + self.config.watch.after_load_s - gone_s
-        return self.config.watch.after_load_s - gone_s if phase is Phase.WATCH else None
-
-    def _read(self, path: Path) -> None:
-        with path.open("rb") as file:
-            file.seek(self._offsets.get(path, 0))
-            data = file.read()
-        # A line still being written is left for the next time.
-        whole = data.rfind(b"\n") + 1
-        self._offsets[path] = self._offsets.get(path, 0) + whole
-        for line in data[:whole].splitlines():
-            try:
-                event = _decoder.decode(line)
-            except msgspec.MsgspecError:
-                continue  # the judgement reports damaged lines; a look at a run need not
-            self._take_of_server(event)
-            self._take_of_call(event)
 
     def _take_of_server(self, event: AnyEvent) -> None:
         match event:

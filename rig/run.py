@@ -6,7 +6,9 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,14 +29,18 @@ from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.folder import keep_bug_files, make_folder
+from rig.follow import Follow, Taker
 from rig.golden import faults
 from rig.live import View
+from rig.metrics.endpoint import Endpoint, serving
+from rig.metrics.live import LiveMetrics
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
 from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
-from rig.progress import Progress
+from rig.progress import Progress, Snapshot
 from rig.report import Judgement, banner, judge_folder, write_all
+from rig.report.metrics import judged
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
 from rig.watch.server import ServerWatch
 
@@ -78,15 +84,30 @@ def run(
         "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
     }
     pipeline_text = pipeline_written_with(pipeline_file, overrides)
-    folder = make_folder(results, run_file, pipeline_text, plan, written_with(run_file, overrides), told)
-    view.say(f"results in {folder}")
-    if isinstance(pipeline, PipelineConfig) and pipeline.bugs:
-        keep_bug_files(folder, pipeline.bugs)
-        view.say(banner.sentence(pipeline.bugs))
-    asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers).carry_out())
-    judgement = judge_folder(folder)
-    write_all(judgement)
+    with serving(config.metrics) as endpoint:
+        folder = make_folder(results, run_file, pipeline_text, plan, written_with(run_file, overrides), told)
+        view.say(f"results in {folder}")
+        if isinstance(pipeline, PipelineConfig) and pipeline.bugs:
+            keep_bug_files(folder, pipeline.bugs)
+            view.say(banner.sentence(pipeline.bugs))
+        if endpoint is not None:
+            view.say(f"metrics at {endpoint.url}")
+        asyncio.run(_Run(config, pipeline, plan, folder, bus, view, endpoint, callers).carry_out())
+        judgement = judge_folder(folder)
+        write_all(judgement)
+        if endpoint is not None:
+            _linger(endpoint, judgement, config.metrics.linger_s, view)
     return judgement
+
+
+def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: View) -> None:
+    """Serve the verdict for a while."""
+    final = judged(judgement)
+    endpoint.show(lambda: final)
+    if linger_s > 0:
+        view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")
+        with suppress(KeyboardInterrupt):
+            time.sleep(linger_s)
 
 
 class _Run:
@@ -100,6 +121,7 @@ class _Run:
         folder: Path,
         broker: Address | None,
         view: View,
+        endpoint: Endpoint | None,
         callers: type[Callers] = Callers,
     ) -> None:
         self._config = config
@@ -118,6 +140,12 @@ class _Run:
             self._spools = folder / history.SPOOL_DIR
             self._spools.mkdir()
             self._bus = RunBus(broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
+        self._progress = Progress(config, pipeline)
+        takers: list[Taker] = [self._progress]
+        if endpoint is not None:
+            takers.append(live := LiveMetrics(folder, config, pipeline, plan))
+            endpoint.show(lambda: self._follow.ask(lambda: live.collect(self._follow, monotonic_ns())))
+        self._follow = Follow(folder / history.EVENTS_DIR, takers)
         self._began_ns = monotonic_ns()
         self._interrupted = asyncio.Event()
 
@@ -313,11 +341,12 @@ class _Run:
         self._interrupted.set()
 
     async def _show_progress(self) -> None:
-        progress = Progress(self._folder / history.EVENTS_DIR, self._config, self._pipeline)
         while True:
             await asyncio.sleep(self._view.every_s)
-            await asyncio.to_thread(progress.update)
-            self._view.show(progress.snapshot(self._began_ns, monotonic_ns()))
+            self._view.show(await asyncio.to_thread(self._follow.ask, self._snapshot))
+
+    def _snapshot(self) -> Snapshot:
+        return self._progress.snapshot(self._began_ns, monotonic_ns())
 
 
 class _CallersLostError(Exception):

@@ -7,20 +7,24 @@ import pytest
 from rig.clock import from_s
 from rig.config.load import load_pipeline
 from rig.events import types as ev
+from rig.follow import Follow
 from rig.history import EVENTS_DIR
 from rig.progress import Progress, Snapshot
 from tests.builders import EXTERNAL_YAML, ORIGIN_NS, PIPELINE_YAML, Run, ns, run_config
 
+Following = tuple[Progress, Follow]
 
-def following(run: Run, pipeline: str = PIPELINE_YAML) -> Progress:
+
+def following(run: Run, pipeline: str = PIPELINE_YAML) -> Following:
     path = run.folder / "pipeline.yaml"
     path.write_text(pipeline, encoding="utf-8")
-    return Progress(run.folder / EVENTS_DIR, run_config(run.folder), load_pipeline(path))
+    progress = Progress(run_config(run.folder), load_pipeline(path))
+    return progress, Follow(run.folder / EVENTS_DIR, [progress])
 
 
-def seen(progress: Progress, at_s: float = 10.0) -> Snapshot:
-    progress.update()
-    return progress.snapshot(ORIGIN_NS, ORIGIN_NS + from_s(at_s))
+def seen(following: Following, at_s: float = 10.0) -> Snapshot:
+    progress, follow = following
+    return follow.ask(lambda: progress.snapshot(ORIGIN_NS, ORIGIN_NS + from_s(at_s)))
 
 
 @pytest.fixture

@@ -4,13 +4,16 @@ They are written into the run folder's copies of the run file and the pipeline f
 really run.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from rig.errors import UsageError
+
+OF_PIPELINE = frozenset({"bugs", "patches"})
+"""Settings that change the pipeline file; all others change the run file."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,19 @@ class Overrides:
     burstiness: float | None = None
     max_concurrency: int | None = None
     seed: int | None = None
+    metrics_port: int | None = None
+    metrics_host: str | None = None
     bugs: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
 
     def flags(self) -> list[str]:
         """The settings of the run file as they stand on the command line."""
-        names = ("request_rate", "burstiness", "max_concurrency", "seed")
-        given = ((name, getattr(self, name)) for name in names)
-        return [f"--{name.replace('_', '-')} {value:g}" for name, value in given if value is not None]
+        given = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name not in OF_PIPELINE)
+        return [
+            f"--{name.replace('_', '-')} {value if isinstance(value, str) else format(value, 'g')}"
+            for name, value in given
+            if value is not None
+        ]
 
     def engine_flags(self) -> list[str]:
         """The settings of the pipeline file as they stand on the command line."""
@@ -57,7 +65,19 @@ class Overrides:
             load.pop("pause_s", None)
         if self.max_concurrency is not None:
             load["callers"] = self.max_concurrency
-        return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed})
+        return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed}) | self._metrics(data)
+
+    def _metrics(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A port switches the metrics on; a host alone says only where they would be."""
+        written = data.get("metrics", {})
+        if not isinstance(written, dict) or (self.metrics_port is None and self.metrics_host is None):
+            return {}
+        metrics = dict(written)
+        if self.metrics_port is not None:
+            metrics |= {"enabled": True, "port": self.metrics_port}
+        if self.metrics_host is not None:
+            metrics["host"] = self.metrics_host
+        return {"metrics": metrics}
 
     def _arrivals(self, written: object) -> dict[str, Any]:
         arrivals = dict(written) if isinstance(written, dict) else {"kind": "closed"}

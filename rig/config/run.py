@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from rig.config.arrivals import Arrivals, Closed, Ramp, Replay
 from rig.config.base import StrictModel
 from rig.config.bus import Bus
+from rig.config.metrics import Metrics
 from rig.scripts import HangUpHow, HangUpWhen, InterruptBy, Return
 
 Weight = Annotated[float, Field(ge=0, le=1_000)]
@@ -202,6 +203,7 @@ class RunConfig(StrictModel):
     slots: Slots = Slots()
     require: Require = Require()
     bus: Bus = Bus()
+    metrics: Metrics = Metrics()
     schema_version: Literal[1] = 1
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ import binascii
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -89,6 +89,12 @@ class Histogram:
             return None
         rank = max(1, math.ceil(self.n * percent / 100))
         return self._high_edge(int(np.searchsorted(np.cumsum(self.counts), rank)))
+
+    def up_to(self, edges: Sequence[float]) -> list[int]:
+        """For each edge how many values are at most that large, each value standing for the low edge of its bucket."""
+        counts = np.concatenate(([0], np.cumsum(self.counts)))
+        found: list[int] = counts[np.searchsorted(lowest_of(self.indices), edges, side="right")].tolist()
+        return found
 
     def encode(self) -> str:
         """The V2 payload, compressed, base64."""

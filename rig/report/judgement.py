@@ -9,6 +9,7 @@ from rig.history import History, load
 from rig.measure import FIGURES, figures
 from rig.measure.figure import Figure
 from rig.measure.totals import Totals, TotalsFold
+from rig.metrics.calls import CallCounts, CallCountsFold
 from rig.report.html.gather import Gather, Gathered
 from rig.verdict import CheckResult, Verdict, merge
 
@@ -23,6 +24,9 @@ class Judgement:
     totals: Totals
     gathered: Guarded[Gathered]
     """What the page shows of the calls; asked when the page is made, so that its errors hurt nothing else."""
+    measures: tuple[Guarded[Figure], ...] = ()
+    """The measures themselves, for whoever shows their values in another way."""
+    counts: Guarded[CallCounts] | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -47,5 +51,14 @@ def judge_folder(folder: Path) -> Judgement:
     measures = [Guarded(measure, history) for measure in FIGURES]
     totals = Guarded(TotalsFold, history)
     gathered = Guarded(Gather, history)
-    run_folds(history, (*checks, *measures, totals, gathered))
-    return Judgement(history, results(CHECKS, checks), figures(history, measures), totals.result(), gathered)
+    counts = Guarded(CallCountsFold, history)
+    run_folds(history, (*checks, *measures, totals, gathered, counts))
+    return Judgement(
+        history,
+        results(CHECKS, checks),
+        figures(history, measures),
+        totals.result(),
+        gathered,
+        tuple(measures),
+        counts,
+    )

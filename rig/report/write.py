@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from rig.report import junit, markdown, summary
+from rig.metrics.board import openmetrics_text, prometheus_text
+from rig.report import junit, markdown, metrics, summary
 from rig.report.banner import engine_bugs
 from rig.report.html import page
 from rig.report.judgement import Judgement
@@ -15,11 +16,21 @@ SUMMARY_FILE = "summary.json"
 REPORT_FILE = "report.md"
 PAGE_FILE = "report.html"
 JUNIT_FILE = "junit.xml"
-REPORT_FILES = (VERDICT_FILE, SUMMARY_FILE, REPORT_FILE, PAGE_FILE, JUNIT_FILE)
+PROMETHEUS_FILE = "metrics.prom"
+OPENMETRICS_FILE = "metrics.openmetrics"
+REPORT_FILES = (
+    VERDICT_FILE,
+    SUMMARY_FILE,
+    REPORT_FILE,
+    PAGE_FILE,
+    JUNIT_FILE,
+    PROMETHEUS_FILE,
+    OPENMETRICS_FILE,
+)
 
 
 def write_all(judgement: Judgement) -> None:
-    """Write verdict.json, summary.json, report.md, report.html and junit.xml, each whole or not at all."""
+    """Write every one of REPORT_FILES, each whole or not at all."""
     folder = judgement.history.folder
     verdict = {
         "verdict": judgement.verdict,
@@ -33,6 +44,9 @@ def write_all(judgement: Judgement) -> None:
     _write(folder / REPORT_FILE, markdown.render(judgement).encode())
     _write(folder / PAGE_FILE, page.of(judgement).encode())
     _write(folder / JUNIT_FILE, junit.render(judgement))
+    found = metrics.judged(judgement)
+    _write(folder / PROMETHEUS_FILE, prometheus_text(found))
+    _write(folder / OPENMETRICS_FILE, openmetrics_text(found, metrics.ended_s(judgement.history)))
 
 
 def _json(content: object) -> bytes:

@@ -45,12 +45,14 @@ TIERS: dict[str, int] = {
     # 3 reading: what is found in a finished run folder
     "rig.checks": 3,
     "rig.fold": 3,
+    "rig.follow": 3,
     "rig.history": 3,
     "rig.measure": 3,
     "rig.explained": 3,
     "rig.verdict": 3,
     # 4 telling
     "rig.live": 4,
+    "rig.metrics": 4,
     "rig.progress": 4,
     "rig.report": 4,
     # 5 wiring
@@ -70,6 +72,7 @@ CALLER_PACKAGES = {
     "numpy",
     "packaging",
     "paho",
+    "prometheus_client",
     "psutil",
     "pydantic",
     "pydantic_core",

@@ -1,0 +1,34 @@
+"""The metrics of a run that is over: those served while it went on, and the verdict, from its folder alone."""
+
+from prometheus_client.metrics_core import Metric as Family
+
+from rig.history import History
+from rig.metrics.board import Board, families
+from rig.metrics.common import put_journals, put_plan, working
+from rig.metrics.facts import Facts
+from rig.metrics.figures import figures_board
+from rig.report.judgement import Judgement
+
+
+def judged(judgement: Judgement) -> list[Family]:
+    """A run that is over: the same metrics with the verdict, from its folder alone."""
+    history, facts, now = judgement.history, Facts(), Board()
+    facts.take_all(history.events)
+    assert judgement.counts is not None
+    counts = judgement.counts.result()
+    damage = history.damage
+    put_journals(now, sum(one.missing for one in damage), sum(len(one.bad_lines) for one in damage))
+    put_plan(now, history.folder.name, history.config, history.pipeline, history.plan, counts)
+    now.set("rig_verdict", judgement.verdict.exit_code)
+    for check in judgement.checks:
+        now.set("rig_check_verdict", check.verdict.exit_code, check.check)
+        now.set("rig_check_findings", len(check.findings) + check.more, check.check)
+    figures = figures_board(working(judgement.measures))
+    return families((now, facts.board, facts.gauges(history.heard_ns), counts.board, counts.gauges(), figures))
+
+
+def ended_s(history: History) -> float | None:
+    """Unix time of the last event of the rig; None when the start of its journal is lost."""
+    facts = Facts()
+    facts.take_all(history.headers)
+    return facts.wall_s(history.heard_ns)

@@ -1,0 +1,91 @@
+"""Live metrics: what is served while a run goes on comes to what its folder says when it is over."""
+
+from pathlib import Path
+
+from rig.clock import from_s
+from rig.events import types as ev
+from rig.follow import Follow
+from rig.history import EVENTS_DIR
+from rig.metrics.live import LOST_START, LiveMetrics
+from rig.report import judge_folder
+from rig.report.metrics import judged
+from tests.builders import ORIGIN_NS, Run, run_config
+from tests.metrics.text import Samples, samples_of, series
+from tests.report.runs import whole
+
+ONLY_LIVE = ("rig_run_time_left_seconds",)
+ONLY_JUDGED = ("rig_verdict", "rig_check_verdict", "rig_check_findings")
+
+
+class Live:
+    """The metrics of a folder that is being written."""
+
+    def __init__(self, run: Run) -> None:
+        history = run.history(closed=False)
+        self._live = LiveMetrics(run.folder, run_config(run.folder), history.pipeline, run.plan)
+        self._follow = Follow(run.folder / EVENTS_DIR, [self._live])
+
+    def at(self, at_s: float) -> Samples:
+        """What is served at a moment of the run."""
+        now_ns = ORIGIN_NS + from_s(at_s)
+        return samples_of(self._follow.ask(lambda: self._live.collect(self._follow, now_ns)))
+
+
+def without(samples: Samples, names: tuple[str, ...]) -> Samples:
+    return {name: value for name, value in samples.items() if not name.startswith(names)}
+
+
+def test_in_the_end_it_is_what_the_judged_folder_says(tmp_path: Path) -> None:
+    run = whole(tmp_path / "run")
+    live = Live(run)
+    run.history()
+    served = live.at(28.0)
+    written = samples_of(judged(judge_folder(run.folder)))
+    assert without(served, (*ONLY_LIVE, *ONLY_JUDGED)) == without(written, ONLY_JUDGED)
+    assert served[series("rig_first_audio_seconds_count", scenario="polite")] == 1
+    assert {name.partition("{")[0] for name in written} >= set(ONLY_JUDGED)
+
+
+def test_counters_move_at_once_and_figures_when_the_call_is_over(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready(1.0)
+    live = Live(run)
+    assert not [name for name in live.at(1.5) if name.startswith("rig_calls")]
+    run.start_call(2.0)
+    run.connect(2.0, ready_s=2.5)
+    first = live.at(3.0)
+    assert (first["rig_callers"], first["rig_sessions_open"], first["rig_session_slots_free"]) == (1, 1, 1)
+    assert not [name for name in first if name.startswith("rig_connect_seconds")]
+    run.close(6.0)
+    run.call(6.0, ev.CallEnded, outcome=ev.Outcome.DONE, detail="")
+    run.start_call(12.0, "c001-0000", caller=1)
+    then = live.at(12.0)
+    assert then[series("rig_connect_seconds_count", scenario="polite")] == 1
+    assert (then["rig_callers"], then["rig_sessions_open"]) == (1, 0)
+
+
+def test_what_checks_have_found_so_far(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready(1.0)
+    run.start_call(2.0)
+    run.turn_ended(9.0, ev.Outcome.NO_REPLY)
+    run.close(9.6, by=ev.ClosedBy.SERVER_RESET)
+    run.dies(9.7)
+    samples = Live(run).at(10.0)
+    checks = ("liveness", "progress", "connections")
+    assert [samples[series("rig_check_findings", check=check)] for check in checks] == [1, 1, 1]
+    assert not [name for name in samples if name.startswith(("rig_verdict", "rig_check_verdict"))]
+
+
+def test_a_gap_in_a_journal_is_missing_events_and_what_follows_it_counts(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready(1.0)
+    run.start_call(2.0)
+    run.turn_ended(3.0, ev.Outcome.DONE)
+    path = run.path("callers")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"nonsense\n", *lines[2:]]))
+    samples = Live(run).at(4.0)
+    assert samples["rig_journal_missing_events_total"] == 1
+    assert samples["rig_journal_damaged_lines_total"] == 1
+    assert samples[series("rig_turns_total", scenario=LOST_START, outcome="done")] == 1
