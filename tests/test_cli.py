@@ -1,5 +1,10 @@
 """The command line: what it takes and what it refuses."""
 
+import argparse
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,3 +35,49 @@ def test_a_flag_that_does_not_fit_the_run_file_is_one_line(tmp_path: Path, capsy
     assert main(["run", str(smoke), "--results", str(tmp_path), "--burstiness", "2"]) == USAGE_EXIT_CODE
     assert capsys.readouterr().err.startswith("rig: --burstiness needs a rate")
     assert list(tmp_path.iterdir()) == []
+
+
+def commands(parser: argparse.ArgumentParser, name: str = "rig") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command with its parser, groups of commands included."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, each in action.choices.items():
+                yield f"{name} {word}", each
+                yield from commands(each, f"{name} {word}")
+
+
+@pytest.mark.parametrize(
+    ("name", "parser"), [*commands(build_parser())], ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_the_help_of_every_command_has_an_example_that_is_understood(
+    name: str, parser: argparse.ArgumentParser
+) -> None:
+    heading, _, example = parser.format_help().rstrip("\n").rpartition("\n  ")
+    assert heading.endswith("\nexample:")
+    assert example.startswith(name) or f"({name}" in example
+    words = shlex.split(example)
+    if words[0] == "rig":
+        build_parser().parse_args(words[1:])
+
+
+def test_the_shell_completes_commands_flags_and_files() -> None:
+    script = """
+        source <(python -m rig.cli completion bash)
+        try() {
+            COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+            "$(complete -p rig | sed 's/.*-F \\([^ ]*\\) .*/\\1/')"
+            echo "${COMPREPLY[*]}"
+        }
+        try rig jud
+        try rig patches ""
+        try rig run configs/runs/smo
+    """
+    done = subprocess.run(
+        ["bash", "-c", script.replace("python -m", f"{sys.executable} -m")],
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["judge", "list check", "configs/runs/smoke.yaml"]

@@ -77,6 +77,7 @@ CALLER_PACKAGES = {
     "pydantic",
     "pydantic_core",
     "rich",
+    "shtab",
     "websockets",
     "yaml",
 }
