@@ -56,7 +56,7 @@ def load_both(
             f"there is no file {run.pipeline} beside this one",
             _nearest(str(run.pipeline), siblings),
         )
-    return run, load_pipeline(pipeline_file, edit_pipeline), pipeline_file
+    return run, load_pipeline(pipeline_file, edit=edit_pipeline), pipeline_file
 
 
 def load_model(path: Path, model: type[Model], edit: Edit = _as_it_is) -> Model:

@@ -18,7 +18,7 @@ from rig.compare.proportion import clopper_pearson, fisher
     ],
 )
 def test_the_interval_is_that_of_the_tables(hits: int, n: int, low: float, high: float) -> None:
-    assert clopper_pearson(hits, n) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+    assert clopper_pearson(hits, n) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_nothing_tried_tells_nothing() -> None:

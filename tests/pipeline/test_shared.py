@@ -59,7 +59,6 @@ def test_the_next_run_has_the_same_processes_and_only_its_part_of_the_log(tmp_pa
         with first.log.source.open("a") as log:
             log.write("(APIServer pid=1) said to the second run\n")
         second = await taken(server, tmp_path, "two")
-        assert not server.kept
         assert identities(second) == {(process.pid, process.start_ticks) for process in processes}
         await second.stop()
         assert await server.stop(tmp_path) == ""
