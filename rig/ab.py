@@ -303,7 +303,7 @@ class _Comparison:
         left = "not known yet"
         if self._spent_s:
             remaining = 2 * self._record.pairs - len(self._record.runs)
-            left = f"{remaining * sum(self._spent_s) / len(self._spent_s) / 60:.0f} min"
+            left = _told(remaining * sum(self._spent_s) / len(self._spent_s))
         variant = self._variants[planned.side].spec
         self._view.say(
             f"run {number} of {2 * self._record.pairs}: pair {planned.pair + 1} of {self._record.pairs}, "
@@ -320,6 +320,10 @@ class _Comparison:
                 f"{side.upper()} died in {sum(run.died for run in runs)}, failed {failed} of {len(runs)} runs"
             )
         self._view.say(f"so far: {'; '.join(so_far)}")
+
+
+def _told(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _not_sound(facts: Facts) -> str:

@@ -11,6 +11,9 @@ from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from rig.ab_command import EXAMPLE as AB_EXAMPLE
+from rig.ab_command import HELP as AB_HELP
+from rig.ab_command import add_arguments as add_ab_arguments
 from rig.config.pipeline import Duplex, Golden
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
@@ -56,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     judge.add_argument("folder", type=Path, help="results folder of a run")
     judge.set_defaults(command=_judge)
 
-    _add_ab(commands)
+    add_ab_arguments(commands.add_parser("ab", help=AB_HELP, epilog=AB_EXAMPLE))
 
     report = commands.add_parser(
         "report", help="write the reports of a results folder anew", epilog="rig report results/RUN_ID"
@@ -89,27 +92,6 @@ def build_parser() -> argparse.ArgumentParser:
     golden.set_defaults(command=_serve_golden)
     _add_engine_commands(commands)
     return parser
-
-
-def _add_ab(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    ab = commands.add_parser(
-        "ab",
-        help="run the same calls against two variants of the server, and say which is better",
-        epilog="rig ab configs/runs/golden.yaml --a fault:die --b none; the exit code is 0 when B is better or the "
-        "same and shows no fault, 1 when it shows one, 2 when nobody can tell",
-    )
-    ab.add_argument("run_file", type=Path, nargs="?", help="run file (configs/runs/*.yaml)")
-    side = "`none`, engine patches with commas between (rig patches list), or fault:NAME of the golden server"
-    ab.add_argument("--a", metavar="SPEC", help=f"side A: {side}")
-    ab.add_argument("--b", metavar="SPEC", help="side B, the same way")
-    ab.add_argument("--bug", action="append", dest="bugs", default=[], metavar="NAME", help="a bug put into both sides")
-    ab.add_argument("--pairs", type=_count, default=6, metavar="N", help="runs a side (default %(default)s)")
-    ab.add_argument("--seed", type=int, metavar="S", help="pair i has seed S + i; by default the run file's seed")
-    ab.add_argument("--results", type=Path, default=Path("results"), help="where the results folders are made")
-    ended = ab.add_mutually_exclusive_group()
-    ended.add_argument("--judge", type=Path, metavar="DIR", help="judge a comparison (again), start nothing")
-    ended.add_argument("--resume", type=Path, metavar="DIR", help="make the runs that a comparison lacks")
-    ab.set_defaults(command=_ab)
 
 
 def _add_load_options(run: argparse.ArgumentParser) -> None:
@@ -210,31 +192,6 @@ def _run(arguments: argparse.Namespace) -> int:
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
-
-
-def _ab(arguments: argparse.Namespace) -> int:
-    from rig import ab
-    from rig.live import view
-
-    given = (arguments.run_file, arguments.a, arguments.b)
-    folder: Path | None = arguments.judge or arguments.resume
-    if folder is not None and any(given):
-        raise UsageError("--judge and --resume take the run file and the sides from the folder")
-    if folder is None and not all(given):
-        raise UsageError("give a run file with --a and --b, or --judge DIR, or --resume DIR")
-    if arguments.judge is not None:
-        record = ab.judge(arguments.judge)
-    else:
-        with view() as shown:
-            if arguments.resume is not None:
-                record = ab.resume(arguments.resume, shown)
-            else:
-                sides = (arguments.run_file, arguments.a, arguments.b, tuple(arguments.bugs))
-                record = ab.start(ab.Wanted(*sides, arguments.pairs, arguments.seed, arguments.results), shown)
-    assert record.comparison is not None
-    print(f"report: {(folder or arguments.results / record.id) / 'report.md'}")
-    print(record.comparison.decision.sentence)
-    return record.comparison.decision.exit_code
 
 
 def _judge(arguments: argparse.Namespace) -> int:

@@ -231,7 +231,7 @@ def wait_for_second_load(results: Path) -> Path:
     """The folder of the second run, once its load has begun."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
-        runs = sorted(path for path in results.glob("*-run-*"))
+        runs = sorted(path for path in results.glob("*-run-*") if "-ab-" not in path.name)
         if len(runs) == 2 and b'"phase":"load"' in (runs[1] / "events" / "rig.jsonl").read_bytes():
             return runs[1]
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""From two sides to one word: better, same, but, worse, cannot tell.
+"""From two sides to one word: better, same, traded, worse, cannot tell.
 
 Deaths decide first, then lost slots, lost turns, failed runs and latencies: the first criterion in which the sides
 differ by more than chance. A B that is better there and still shows a fault is not called better: it trades one for the
@@ -29,7 +29,7 @@ class Word(enum.StrEnum):
 
     BETTER = "better"
     SAME = "same"
-    TRADED = "but"
+    TRADED = "traded"
     WORSE = "worse"
     CANNOT_TELL = "cannot tell"
 

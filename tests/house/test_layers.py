@@ -56,6 +56,7 @@ TIERS: dict[str, int] = {
     "rig.report": 4,
     # 5 wiring
     "rig.ab": 5,
+    "rig.ab_command": 5,
     "rig.cli": 5,
     "rig.doctor": 5,
     "rig.folder": 5,
