@@ -12,6 +12,9 @@ from typing import Any, NoReturn, TypeVar
 import shtab
 from pydantic import BaseModel, ValidationError
 
+from rig.ab_command import EXAMPLE as AB_EXAMPLE
+from rig.ab_command import HELP as AB_HELP
+from rig.ab_command import add_arguments as add_ab_arguments
 from rig.config.pipeline import Duplex, Golden, is_bug_file
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
@@ -68,6 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
     judge = commands.add_parser("judge", help="judge a results folder (again)", example="rig judge results/RUN_ID")
     judge.add_argument("folder", type=Path, help="results folder of a run")
     judge.set_defaults(command=_judge)
+
+    add_ab_arguments(commands.add_parser("ab", help=AB_HELP, example=AB_EXAMPLE))
 
     report = commands.add_parser(
         "report", help="write the reports of a results folder anew", example="rig report results/RUN_ID"

@@ -13,31 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rig import history, machine
-from rig.bus import preflight as bus_preflight
-from rig.bus.address import Address
+from rig import history
 from rig.bus.preflight import for_callers
 from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
-from rig.config.load import AnyPipeline, load_both
-from rig.config.overrides import Overrides, pipeline_written_with, written_with
+from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
-from rig.config.run import RunConfig
 from rig.drive import Callers
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
-from rig.folder import keep_bug_files, make_folder
 from rig.follow import Follow, Taker
-from rig.golden import faults
 from rig.live import View
 from rig.metrics.endpoint import Endpoint, serving
 from rig.metrics.live import LiveMetrics
-from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
-from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
+from rig.pipeline.shared import SharedServer
+from rig.plan import PLAN_FILE, make_rounds
+from rig.prepare import AS_WRITTEN, Prepared, prepare
 from rig.progress import Progress, Snapshot
 from rig.report import Judgement, banner, judge_folder, write_all
 from rig.report.metrics import judged
@@ -48,9 +43,6 @@ LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
 
 
-_AS_WRITTEN = Overrides()
-
-
 @dataclass(frozen=True)
 class End:
     """Why a run ended."""
@@ -59,44 +51,37 @@ class End:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Host:
+    """What several runs have in common: the server they use one after another, and the wish to stop."""
+
+    server: SharedServer
+    interrupted: asyncio.Event
+    keep: bool
+    """Whether this run leaves the server running, if it comes to its planned end."""
+
+
 def run(
     run_file: Path,
     results: Path,
     view: View,
-    overrides: Overrides = _AS_WRITTEN,
+    overrides: Overrides = AS_WRITTEN,
     callers: type[Callers] = Callers,
 ) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
-    config, pipeline, pipeline_file = load_both(run_file, overrides)
-    if isinstance(pipeline, PipelineConfig):
-        preflight.check(pipeline, machine.probe())
-    elif isinstance(pipeline, GoldenPipeline):
-        faults.parse(pipeline.golden.faults)
-    bus = None
-    if config.bus.chosen is BusKind.EXTERNAL:
-        bus = bus_preflight.address_of(config.bus, run_file)
-        bus_preflight.check(bus, run_file)
-    plan = make_plan(config, run_file)
-    told = {
-        "replayed_sha256": replayed_sha256(config, run_file),
-        # None where somebody else runs the server: what is patched there is not known.
-        "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
-        "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
-    }
-    pipeline_text = pipeline_written_with(pipeline_file, overrides)
-    with serving(config.metrics) as endpoint:
-        folder = make_folder(results, run_file, pipeline_text, plan, written_with(run_file, overrides), told)
-        view.say(f"results in {folder}")
-        if isinstance(pipeline, PipelineConfig) and pipeline.bugs:
-            keep_bug_files(folder, pipeline.bugs)
-            view.say(banner.sentence(pipeline.bugs))
+    prepared = prepare(run_file, results, overrides)
+    view.say(f"results in {prepared.folder}")
+    if isinstance(prepared.pipeline, PipelineConfig) and prepared.pipeline.bugs:
+        view.say(banner.sentence(prepared.pipeline.bugs))
+    metrics = prepared.config.metrics
+    with serving(metrics) as endpoint:
         if endpoint is not None:
             view.say(f"metrics at {endpoint.url}")
-        asyncio.run(_Run(config, pipeline, plan, folder, bus, view, endpoint, callers).carry_out())
-        judgement = judge_folder(folder)
+        asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
+        judgement = judge_folder(prepared.folder)
         write_all(judgement)
         if endpoint is not None:
-            _linger(endpoint, judgement, config.metrics.linger_s, view)
+            _linger(endpoint, judgement, metrics.linger_s, view)
     return judgement
 
 
@@ -110,44 +95,54 @@ def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: Vie
             time.sleep(linger_s)
 
 
+async def carry_out(
+    prepared: Prepared,
+    view: View,
+    callers: type[Callers] = Callers,
+    host: Host | None = None,
+    endpoint: Endpoint | None = None,
+) -> None:
+    """Carry out a run, to its journals. Without a host it has a server of its own and leaves no process."""
+    await _Run(prepared, view, callers, host, endpoint).carry_out()
+
+
 class _Run:
     """One run that goes on: the parts it started, in the order in which they are stopped again."""
 
     def __init__(
         self,
-        config: RunConfig,
-        pipeline: AnyPipeline,
-        plan: Plan,
-        folder: Path,
-        broker: Address | None,
+        prepared: Prepared,
         view: View,
+        callers: type[Callers],
+        host: Host | None,
         endpoint: Endpoint | None,
-        callers: type[Callers] = Callers,
     ) -> None:
+        config, pipeline, folder = prepared.config, prepared.pipeline, prepared.folder
         self._config = config
         self._pipeline = pipeline
-        self._plan = plan
-        self._rounds = make_rounds(config, plan)
+        self._plan = prepared.plan
+        self._rounds = make_rounds(config, prepared.plan)
         self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
         self._folder = folder
         self._view = view
         self._say = view.say
+        self._host = host
         self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
         self._bus: RunBus | None = None
         self._spools = folder / history.EVENTS_DIR
         if config.bus.chosen is not BusKind.NONE:
             self._spools = folder / history.SPOOL_DIR
             self._spools.mkdir()
-            self._bus = RunBus(broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
+            self._bus = RunBus(prepared.broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
         self._progress = Progress(config, pipeline)
         takers: list[Taker] = [self._progress]
         if endpoint is not None:
-            takers.append(live := LiveMetrics(folder, config, pipeline, plan))
+            takers.append(live := LiveMetrics(folder, config, pipeline, prepared.plan))
             endpoint.show(lambda: self._follow.ask(lambda: live.collect(self._follow, monotonic_ns())))
         self._follow = Follow(folder / history.EVENTS_DIR, takers)
         self._began_ns = monotonic_ns()
-        self._interrupted = asyncio.Event()
+        self._interrupted = asyncio.Event() if host is None else host.interrupted
 
     async def carry_out(self) -> None:
         """From the first event to the last. Whatever happens, the run has an end in its journal."""
@@ -187,8 +182,10 @@ class _Run:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
     async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
-        server = LocalPipeline(config, self._model(config), self._folder, self._journal)
+        take = LocalPipeline if self._host is None else self._host.server.take
+        server = take(config, self._model(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
+        end: End | None = None
         try:
             self._enter(Phase.BOOT)
             await server.start()
@@ -197,13 +194,22 @@ class _Run:
             if end is not None:
                 return end
             watch.start_health()
-            return await self._call(server.url, config.served_model_name, watch)
+            end = await self._call(server.url, config.served_model_name, watch)
+            return end
         finally:
             self._enter(Phase.STOP)
-            try:
-                await server.stop()
-            finally:
-                await watch.stop()
+            await self._let_go(server, watch, end)
+
+    async def _let_go(self, server: LocalPipeline, watch: ServerWatch, end: End | None) -> None:
+        """Stop the server, or leave it to the next run."""
+        planned = end is not None and end.reason is EndReason.PLANNED
+        kept = self._host is not None and self._host.keep and planned
+        try:
+            await (server.leave() if kept else server.stop())
+        finally:
+            await watch.stop()
+        if kept and self._host is not None:
+            self._host.server.left(watch.alive())
 
     async def _with_external(self, config: ExternalServer) -> End:
         server = ExternalPipeline(config, self._journal)

@@ -7,7 +7,7 @@ Cannot see: what an external server does when it stops; processes that left the 
 
 from rig.clock import to_s
 from rig.config.pipeline import ExternalServer
-from rig.events.types import CallEnded, Phase, PipelineReady, PipelineStopped
+from rig.events.types import CallEnded, Phase, PipelineKept, PipelineReady, PipelineStopped
 from rig.fold import Fold
 from rig.history import Call, History
 from rig.verdict import CheckResult, Finding, Verdict
@@ -36,6 +36,8 @@ class Shutdown(Fold[CheckResult]):
         if not self.history.of(PipelineReady):
             return CheckResult("shutdown", Verdict.UNKNOWN, "the server was never ready")
         stopped = next(iter(self.history.of(PipelineStopped)), None)
+        if stopped is None and self.history.of(PipelineKept):
+            return self._watched("the server lives and was left to another run, its stop is not judged here")
         if stopped is None:
             return CheckResult("shutdown", Verdict.UNKNOWN, "nobody saw the server stop")
         if stopped.forced:
@@ -43,12 +45,15 @@ class Shutdown(Fold[CheckResult]):
             findings = tuple(Finding(f"pid {pid} had to be killed", at_s) for pid in stopped.forced)
             summary = f"{len(findings)} processes did not stop when asked"
             return CheckResult("shutdown", Verdict.FAIL, summary, findings)
+        return self._watched("every process stopped when asked")
+
+    def _watched(self, good: str) -> CheckResult:
         watched_s, wanted_s = self._watched_s(), self.history.config.watch.after_load_s
         told = f"watched for {watched_s:.1f} s after the last caller"
         if watched_s < wanted_s - SHORT_S:
-            summary = f"every process stopped when asked, but was {told}, not for {wanted_s:g} s"
+            summary = f"{good}, but it was {told}, not for {wanted_s:g} s"
             return CheckResult("shutdown", Verdict.UNKNOWN, summary)
-        return CheckResult("shutdown", Verdict.PASS, f"every process stopped when asked, {told}")
+        return CheckResult("shutdown", Verdict.PASS, f"{good}, {told}")
 
     def _watched_s(self) -> float:
         """From the last caller, or the phase that follows it, to the stop."""

@@ -17,6 +17,7 @@ from rig.errors import ConfigError, UsageError
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
+Edit = Callable[[dict[str, Any]], dict[str, Any]]
 AnyPipeline = PipelineConfig | GoldenPipeline | ExternalServer
 
 _NO_OVERRIDES = Overrides()
@@ -28,14 +29,19 @@ def load_run(path: Path) -> RunConfig:
     return load_model(path, RunConfig)
 
 
-def load_pipeline(path: Path, overrides: Overrides = _NO_OVERRIDES) -> AnyPipeline:
+def _as_it_is(data: dict[str, Any]) -> dict[str, Any]:
+    return data
+
+
+def load_pipeline(path: Path, overrides: Overrides = _NO_OVERRIDES, edit: Edit = _as_it_is) -> AnyPipeline:
     """Read a pipeline file: with a `url` it is a server that somebody else runs, with `golden` the golden server."""
     keys = {key.value for key, _ in _compose(path).value}
     if "url" not in keys and "golden" not in keys:
-        return _with_bug_files(load_model(path, PipelineConfig, overrides.apply_to_pipeline), path)
+        config = load_model(path, PipelineConfig, lambda data: overrides.apply_to_pipeline(edit(data)))
+        return _with_bug_files(config, path)
     if given := overrides.engine_flags():
         raise UsageError(f"{given[0]}: {path} starts no engines that could be changed")
-    return load_model(path, ExternalServer) if "url" in keys else load_model(path, GoldenPipeline)
+    return load_model(path, ExternalServer, edit) if "url" in keys else load_model(path, GoldenPipeline, edit)
 
 
 def _with_bug_files(config: PipelineConfig, path: Path) -> PipelineConfig:
@@ -44,7 +50,9 @@ def _with_bug_files(config: PipelineConfig, path: Path) -> PipelineConfig:
     return config.model_copy(update={"bugs": tuple(whole)})
 
 
-def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[RunConfig, AnyPipeline, Path]:
+def load_both(
+    run_file: Path, overrides: Overrides = _NO_OVERRIDES, edit_pipeline: Edit = _as_it_is
+) -> tuple[RunConfig, AnyPipeline, Path]:
     """Read a run file and the pipeline file it names; the third value is the path of the latter."""
     run = load_model(run_file, RunConfig, overrides.apply)
     pipeline_file = resolve_pipeline_path(run_file, run.pipeline)
@@ -57,12 +65,10 @@ def load_both(run_file: Path, overrides: Overrides = _NO_OVERRIDES) -> tuple[Run
             f"there is no file {run.pipeline} beside this one",
             _nearest(str(run.pipeline), siblings),
         )
-    return run, load_pipeline(pipeline_file, overrides), pipeline_file
+    return run, load_pipeline(pipeline_file, overrides, edit_pipeline), pipeline_file
 
 
-def load_model(
-    path: Path, model: type[Model], edit: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data
-) -> Model:
+def load_model(path: Path, model: type[Model], edit: Edit = _as_it_is) -> Model:
     """Read `path` as `model`, after an `edit` of its data. Raises ConfigError naming file, line, key and remedy."""
     node = _compose(path)
     data = edit(_plain(path, node))

@@ -12,6 +12,9 @@ import msgspec
 
 from rig.events.base import Event as Event
 from rig.events.bus import BusEvent
+from rig.events.pipeline import PipelineKept as PipelineKept
+from rig.events.pipeline import PipelineReady as PipelineReady
+from rig.events.pipeline import PipelineStopped as PipelineStopped
 
 SCHEMA_VERSION = 1
 
@@ -124,24 +127,6 @@ class RunEnded(Event, frozen=True, tag="run_ended"):
 
 
 # ---- the pipeline, watched
-
-
-class PipelineReady(Event, frozen=True, tag="pipeline_ready"):
-    """The server answers and speaks duplex; `boot_ns` counts from the start of its process."""
-
-    boot_ns: int
-
-
-class PipelineStopped(Event, frozen=True, tag="pipeline_stopped"):
-    """Every process of the server is gone; `forced` lists the pids that had to be killed.
-
-    `segments_removed` names what the server had left in /dev/shm and the rig removed; `segments_left` what is
-    new there since the start and may be the server's or somebody else's.
-    """
-
-    forced: list[int]
-    segments_removed: list[str] = msgspec.field(default_factory=list)
-    segments_left: list[str] = msgspec.field(default_factory=list)
 
 
 class ProcessSeen(Event, frozen=True, tag="process_seen"):
@@ -370,6 +355,7 @@ AnyEvent = (
     | BusEvent
     | PipelineReady
     | PipelineStopped
+    | PipelineKept
     | ProcessSeen
     | ProcessDied
     | ProcessPaused

@@ -3,11 +3,13 @@
     rig ── control and reports ── warden ── server ── stages ── workers
                                      server.log ── followed by the rig
 
-Order of calls: `start`, `wait_ready`, and `stop` whatever happened in between.
+Order of calls: `start`, `wait_ready`, and `stop` whatever happened in between. A server that serves several runs:
+`start`, `wait_ready`, `leave` for the first; `hand_over`, `start`, `wait_ready` and `leave` or `stop` for the next one.
 """
 
 import asyncio
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -18,10 +20,10 @@ from rig.clock import monotonic_ns, to_s
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.errors import PipelineError
 from rig.events.journal import Journal
-from rig.events.types import PipelineReady, PipelineStopped
+from rig.events.types import PipelineKept, PipelineReady, PipelineStopped
 from rig.pipeline import deploy, golden, preflight, probe, reports, tree
 from rig.pipeline.deploy import Launch
-from rig.pipeline.logs import LogLine, ServerLog
+from rig.pipeline.logs import LogLine, ServerLog, Splitter
 
 WARDEN_START_S = 20.0
 
@@ -30,11 +32,22 @@ class LocalPipeline:
     """One server, started once.
 
     `model` is a folder (absolute) or a Hugging Face name; the golden server needs none. In `folder`, the run's results
-    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`.
+    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`. A server that serves
+    several runs has a `home` besides, where it runs and writes its whole log; each run then gets its part of that.
     """
 
-    def __init__(self, config: PipelineConfig | GoldenPipeline, model: str, folder: Path, journal: Journal) -> None:
+    def __init__(
+        self,
+        config: PipelineConfig | GoldenPipeline,
+        model: str,
+        folder: Path,
+        journal: Journal,
+        home: Path | None = None,
+    ) -> None:
         self.config = config
+        self.earlier_runs = 0
+        self._home = folder if home is None else home
+        self._log_end = 0
         self.stop_asked = threading.Event()
         self.gone = asyncio.Event()
         self.gone_why = ""
@@ -80,10 +93,18 @@ class LocalPipeline:
         return self._exits.get(pid)
 
     async def start(self) -> None:
-        """Start the server; returns when its process is there. Raises PipelineError when that fails."""
-        logs, work = self._folder / "logs", self._folder / "server"
-        for path in (logs, work):
+        """Start the server; returns when its process is there. Raises PipelineError when that fails.
+
+        A server that was handed over runs already: then its log is followed from where the run before left off.
+        """
+        logs, work = self._folder / "logs", self._home / "server"
+        for path in (logs, work, self._home / "logs"):
             path.mkdir(parents=True, exist_ok=True)
+        if self._launch is not None:
+            self._started_ns = monotonic_ns()
+            self._follow_log(logs)
+            self._copy_launch()
+            return
         port = self.config.port if self.config.port > 0 else preflight.free_port(self.config.host)
         environment = deploy.rig_environment()
         launch = self._prepare(work, port, environment)
@@ -92,8 +113,9 @@ class LocalPipeline:
         added = {key: value for key, value in launch.env.items() if environment.get(key) != value}
         shown = {"argv": launch.argv, "env": added, "cwd": str(work)}
         (work / "launch.json").write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
-        self._log = ServerLog(logs, self._hear)
-        await self._start_warden(launch, work, logs)
+        self._copy_launch()
+        self._follow_log(logs)
+        await self._start_warden(launch, work, self._home / "logs")
 
     async def wait_ready(self) -> None:
         """Return when the server accepts duplex sessions.
@@ -116,7 +138,35 @@ class LocalPipeline:
             limit = f"the server was not ready within {self.config.ready_deadline_s:g} s"
             raise PipelineError(await self._last_words(limit))
         ready.result()
-        self._journal.record(PipelineReady, boot_ns=monotonic_ns() - self._started_ns)
+        boot_ns = monotonic_ns() - self._started_ns
+        self._journal.record(PipelineReady, boot_ns=boot_ns, earlier_runs=self.earlier_runs)
+
+    async def leave(self) -> None:
+        """End a run's part of the server and leave it running; another run may take it over."""
+        await asyncio.to_thread(self.log.close)
+        self._log_end = self.log.end
+        self._journal.record(PipelineKept)
+
+    def unread(self) -> list[str]:
+        """Lines that the server wrote since it was left; they belong to no run."""
+        splitter = Splitter()
+        with self.log.source.open("rb") as file:
+            file.seek(self._log_end)
+            data = file.read()
+        self._log_end += len(data)
+        now_ns = monotonic_ns()
+        return [line.text for line in (*splitter.feed(data, now_ns), *splitter.finish(now_ns))]
+
+    def hand_over(self, folder: Path, journal: Journal) -> None:
+        """Give a server that was left to the next run. Nobody listens to its log any more; `start` comes next."""
+        self._folder = folder
+        self._listeners = []
+        self.earlier_runs += 1
+        self.report_to(journal)
+
+    def report_to(self, journal: Journal) -> None:
+        """From now on what happens to the server goes into another journal."""
+        self._journal = journal
 
     async def stop(self) -> None:
         """Stop the server in order and leave nothing behind; safe at any time, and more than once.
@@ -135,6 +185,19 @@ class LocalPipeline:
         deploy.write_deploy(self.config, deploy_file)
         return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
 
+    def _follow_log(self, logs: Path) -> None:
+        shared = self._home / "logs" / "server.log" if self._home != self._folder else None
+        self._log = ServerLog(logs, self._hear, shared, self._log_end)
+
+    def _copy_launch(self) -> None:
+        """How the server was started belongs to every run on it."""
+        if self._home == self._folder:
+            return
+        (self._folder / "server").mkdir(exist_ok=True)
+        for name in ("launch.json", "deploy.yaml"):
+            if (self._home / "server" / name).is_file():
+                shutil.copyfile(self._home / "server" / name, self._folder / "server" / name)
+
     async def _start_warden(self, launch: Launch, work: Path, logs: Path) -> None:
         with (logs / "warden.log").open("wb") as complaints:
             self._warden = await asyncio.create_subprocess_exec(
@@ -152,7 +215,7 @@ class LocalPipeline:
             "argv": launch.argv,
             "env": dict(launch.env),
             "cwd": str(work.resolve()),
-            "log": str(self.log.path.resolve()),
+            "log": str(self.log.source.resolve()),
             "grace_s": self.config.stop_grace_s,
         }
         self._started_ns = monotonic_ns()

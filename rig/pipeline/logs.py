@@ -10,6 +10,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -81,12 +82,20 @@ class Splitter:
 
 
 class ServerLog:
-    """Follows `folder/server.log` in a thread until it is closed."""
+    """Follows the server's log in a thread until it is closed: `folder/server.log`, which the server appends to.
 
-    def __init__(self, folder: Path, listener: Callable[[LogLine], None]) -> None:
+    A server that serves several runs writes to a `source` elsewhere. Then `folder/server.log` is a copy of what it
+    wrote from byte `start` on: the part that belongs to this run.
+    """
+
+    def __init__(
+        self, folder: Path, listener: Callable[[LogLine], None], source: Path | None = None, start: int = 0
+    ) -> None:
         """`listener` gets every line, in order, on the log's own thread."""
         self.folder = folder
         self.path = folder / "server.log"
+        self.source = self.path if source is None else source
+        self._start = start
         self._listener = listener
         self._splitter = Splitter()
         self._rings: dict[Source | None, deque[LogLine]] = {}
@@ -99,6 +108,7 @@ class ServerLog:
         self._progress = threading.Condition()
         self._read_bytes = 0
         self.path.touch(exist_ok=False)
+        self.source.touch()
         self._thread = threading.Thread(target=self._follow, name="server-log", daemon=True)
         self._thread.start()
 
@@ -109,6 +119,11 @@ class ServerLog:
             lines = sorted((line for ring in rings for line in ring), key=lambda line: line.t_ns)
         return [line.text for line in lines[-count:]]
 
+    @property
+    def end(self) -> int:
+        """Up to which byte the source has been read."""
+        return self._start + self._read_bytes
+
     def cause(self) -> str | None:
         """Why a start failed: the first exception, else the last line; None for an empty log."""
         if self.first_exception is not None:
@@ -117,9 +132,9 @@ class ServerLog:
 
     def catch_up(self) -> None:
         """Wait until all that the file holds now has been read, or CATCH_UP_S."""
-        size = self.path.stat().st_size
+        size = self.source.stat().st_size
         with self._progress:
-            self._progress.wait_for(lambda: self._read_bytes >= size, CATCH_UP_S)
+            self._progress.wait_for(lambda: self.end >= size, CATCH_UP_S)
 
     def close(self) -> None:
         """Read to the end of the file and stop. Calling it twice is harmless."""
@@ -127,11 +142,15 @@ class ServerLog:
         self._thread.join()
 
     def _follow(self) -> None:
-        with self.path.open("rb") as file:
+        with self.source.open("rb") as file, ExitStack() as stack:
+            copy = None if self.source == self.path else stack.enter_context(self.path.open("ab", buffering=0))
+            file.seek(self._start)
             while True:
                 # Asked before the read: what was written until then is read before the end.
                 last_round = self._closing.is_set()
                 data = file.read(READ_BYTES)
+                if copy is not None:
+                    copy.write(data)
                 self._take(self._splitter.feed(data, monotonic_ns()))
                 with self._progress:
                     self._read_bytes += len(data)

@@ -9,7 +9,7 @@ from rig.measure.figure import Figure, Stats
 from rig.report.banner import banner
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY, limits
-from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
+from rig.report.summary import boot_told, is_tiny_cpu, peak_rss_bytes, provenance
 
 GIB = 1 << 30
 FINDINGS_SHOWN = 20
@@ -132,7 +132,7 @@ def _changes(names: list[str] | None) -> str:
 def _run(judgement: Judgement) -> str:
     history = judgement.history
     made = provenance(history)
-    boot, peak = boot_s(history), peak_rss_bytes(history)
+    peak = peak_rss_bytes(history)
     versions = made.get("versions", {})
     rows = (
         ("run", history.folder.name),
@@ -141,7 +141,7 @@ def _run(judgement: Judgement) -> str:
         ("hardware label", history.pipeline.hardware_label),
         ("seed", str(history.config.seed)),
         ("plan", f"{len(history.plan.calls)} calls for {history.plan.callers} callers, {history.plan.sha256()[:16]}"),
-        ("boot", "not ready" if boot is None else f"{boot:.1f} s"),
+        ("boot", boot_told(history)),
         ("peak memory of the server", "not sampled" if peak is None else f"{peak / GIB:.1f} GiB (sum of RSS)"),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
         ("engine patches", _changes(made.get("engine_patches"))),

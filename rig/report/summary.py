@@ -121,9 +121,17 @@ def _statistics(name: str, stats: Stats) -> dict[str, float | None]:
 
 
 def boot_s(history: History) -> float | None:
-    """Seconds from the start of the server's process until it took a duplex session."""
+    """Seconds from the start of the server's process until it took a duplex session; None where it ran already."""
     ready = next(iter(history.of(PipelineReady)), None)
-    return None if ready is None else to_s(ready.boot_ns)
+    return None if ready is None or ready.earlier_runs > 0 else to_s(ready.boot_ns)
+
+
+def boot_told(history: History) -> str:
+    """The boot, for people."""
+    ready, boot = next(iter(history.of(PipelineReady)), None), boot_s(history)
+    if boot is not None:
+        return f"{boot:.1f} s"
+    return "not ready" if ready is None else f"none: the server had served {ready.earlier_runs} runs before"
 
 
 def peak_rss_bytes(history: History) -> int | None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rig.checks.shutdown import Shutdown
-from rig.events.types import CallEnded, Outcome, PipelineStopped
+from rig.events.types import CallEnded, Outcome, PipelineKept, PipelineStopped
 from rig.fold import result_of
 from rig.verdict import Verdict
 from tests.builders import EXTERNAL_YAML, Run
@@ -66,6 +66,33 @@ def test_a_server_that_was_never_ready_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.stop()
     assert result_of(Shutdown, run.history()).verdict is Verdict.UNKNOWN
+
+
+def test_a_server_left_to_another_run_was_watched_and_its_stop_is_not_judged(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.watch(70.0, 90.0)
+    run.rig(90.5, PipelineKept)
+    result = result_of(Shutdown, run.history())
+    assert result.verdict is Verdict.PASS
+    assert "left to another run, its stop is not judged here, watched for 20.0 s" in result.summary
+
+
+def test_a_server_left_after_a_short_watch_is_unknown(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.watch(70.0, 75.0)
+    run.rig(75.5, PipelineKept)
+    assert result_of(Shutdown, run.history()).verdict is Verdict.UNKNOWN
+
+
+def test_a_server_that_was_left_and_then_stopped_after_all_is_judged_by_its_stop(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.watch(70.0, 90.0)
+    run.rig(90.5, PipelineKept)
+    run.rig(95.0, PipelineStopped, forced=[102])
+    assert result_of(Shutdown, run.history()).verdict is Verdict.FAIL
 
 
 def test_an_external_server_is_not_judged(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ TIERS: dict[str, int] = {
     "rig.watch": 2,
     # 3 reading: what is found in a finished run folder
     "rig.checks": 3,
+    "rig.compare": 3,
     "rig.fold": 3,
     "rig.follow": 3,
     "rig.history": 3,
@@ -56,9 +57,12 @@ TIERS: dict[str, int] = {
     "rig.progress": 4,
     "rig.report": 4,
     # 5 wiring
+    "rig.ab": 5,
+    "rig.ab_command": 5,
     "rig.cli": 5,
     "rig.doctor": 5,
     "rig.folder": 5,
+    "rig.prepare": 5,
     "rig.prove": 5,
     "rig.run": 5,
 }

@@ -86,6 +86,27 @@ def test_without_an_exception_the_cause_is_the_last_line(tmp_path: Path) -> None
     assert log.cause() == "vllm serve: error: unrecognized arguments: --omni"
 
 
+def test_a_server_that_serves_several_runs_gives_each_its_own_part_of_the_log(tmp_path: Path) -> None:
+    whole, first, second = tmp_path / "whole.log", tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    heard: list[LogLine] = []
+    log = ServerLog(first, lambda line: None, whole)
+    with whole.open("ab") as file:
+        file.write(b"(Worker pid=2) of the first run\n")
+    log.close()
+    with whole.open("ab") as file:
+        file.write(b"(Worker pid=2) of the second run\n")
+    log = ServerLog(second, heard.append, whole, log.end)
+    log.catch_up()
+    log.close()
+    assert (first / "server.log").read_text() == "(Worker pid=2) of the first run\n"
+    assert (second / "server.log").read_text() == "(Worker pid=2) of the second run\n"
+    assert (second / "Worker-2.log").read_text() == "of the second run\n"
+    assert [line.text for line in heard] == ["of the second run"]
+    assert log.end == whole.stat().st_size
+
+
 def test_an_empty_log_tells_no_cause(tmp_path: Path) -> None:
     log = ServerLog(tmp_path, lambda line: None)
     log.close()

@@ -17,7 +17,7 @@ from rig.report.html.svg import glyph, glyph_of
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY
 from rig.report.limits import limits as limit_lines
-from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
+from rig.report.summary import boot_told, is_tiny_cpu, peak_rss_bytes, provenance
 from rig.verdict import CheckResult, Finding, Verdict
 
 MIB = 1 << 20
@@ -316,7 +316,7 @@ def origin(judgement: Judgement) -> Markup:
     """Where the results come from: enough to repeat the run."""
     history = judgement.history
     made: dict[str, Any] = provenance(history)
-    boot, peak = boot_s(history), peak_rss_bytes(history)
+    peak = peak_rss_bytes(history)
     versions = made.pop("versions", {})
     rows = [
         ("run", history.folder.name),
@@ -326,7 +326,7 @@ def origin(judgement: Judgement) -> Markup:
         ("seed", str(history.config.seed)),
         ("plan", f"{len(history.plan.calls)} calls for {history.plan.callers} callers"),
         ("hash of the plan", history.plan.sha256()),
-        ("boot", "not ready" if boot is None else f"{boot:.1f} s"),
+        ("boot", boot_told(history)),
         ("peak memory of the server", "not sampled" if peak is None else f"{peak / MIB:,.0f} MiB (sum of RSS)"),
         *((f"version of {name}", str(version)) for name, version in _items(versions)),
         *((name, _plain(value)) for name, value in made.items() if name not in ("seed", "plan_sha256")),

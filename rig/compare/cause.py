@@ -1,0 +1,56 @@
+"""What a run died of, in a few words that are the same for every run with the same fault."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rig.events.types import ProcessDied
+from rig.verdict import CheckResult, Verdict
+
+TAIL_BYTES = 256 * 1024
+_FRAME = re.compile(r'File "[^"]*", line \d+, in (?P<function>\S+)')
+_EXCEPTION = re.compile(r"(?:^|\] )(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit))(?::.*)?$")
+_SECOND_HAND = frozenset({"EngineDeadError", "EngineGenerateError"})
+"""Raised by those who find another process dead: never the cause."""
+
+
+def cause_of(deaths: Sequence[ProcessDied], checks: Iterable[CheckResult], logs: Path) -> str:
+    """The first death with its exception and function (`thinker: KeyError in _update_after_schedule`), or how it ended.
+
+    Without a death the first failed check; empty for a run in which nothing failed. `logs` holds the server's log by
+    process, read where a process's last lines do not tell.
+    """
+    for death in deaths:
+        told = exception_in(death.last_lines) or exception_in(_log_of(death, logs))
+        if told:
+            return f"{death.stage}: {told}"
+    if deaths:
+        first = deaths[0]
+        ended = f"killed by {first.signal}" if first.signal else f"exited with status {first.exit_status}"
+        return f"{first.stage}: {ended if first.signal or first.exit_status is not None else 'died'}"
+    failed = next((check for check in checks if check.verdict is Verdict.FAIL), None)
+    return "" if failed is None else f"{failed.check}: {failed.summary}"
+
+
+def exception_in(lines: Iterable[str]) -> str:
+    """The first exception of a log that ended a traceback, with the function that raised it; empty for none."""
+    function = ""
+    for line in lines:
+        if frame := _FRAME.search(line):
+            function = frame["function"]
+        elif (found := _EXCEPTION.search(line.rstrip())) and function:
+            name = found["name"].rpartition(".")[2]
+            if name not in _SECOND_HAND:
+                return f"{name} in {function}"
+            function = ""
+    return ""
+
+
+def _log_of(death: ProcessDied, logs: Path) -> list[str]:
+    """The end of the log of one process."""
+    lines: list[str] = []
+    for path in sorted(logs.glob(f"*-{death.pid}.log")):
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+            lines += file.read().decode(errors="replace").splitlines()
+    return lines

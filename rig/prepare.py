@@ -1,0 +1,78 @@
+"""What a run needs before it begins: its files read and checked, its plan drawn, its folder made; nothing started."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig import machine
+from rig.bus import preflight as bus_preflight
+from rig.bus.address import Address
+from rig.config.bus import BusKind
+from rig.config.load import AnyPipeline, load_both
+from rig.config.overrides import Overrides, pipeline_written_with, written_with
+from rig.config.pipeline import GoldenPipeline, PipelineConfig
+from rig.config.run import RunConfig
+from rig.config.variant import Variant
+from rig.folder import keep_bug_files, make_folder
+from rig.golden import faults
+from rig.metrics.endpoint import serving
+from rig.pipeline import preflight
+from rig.plan import Plan, make_plan, replayed_sha256
+
+AS_WRITTEN = Overrides()
+"""No override: the run file as it is."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can begin."""
+
+    config: RunConfig
+    pipeline: AnyPipeline
+    plan: Plan
+    folder: Path
+    broker: Address | None
+
+
+def prepare(
+    run_file: Path,
+    results: Path,
+    overrides: Overrides = AS_WRITTEN,
+    variant: Variant | None = None,
+    *,
+    boots: bool = True,
+    told: Mapping[str, object] | None = None,
+) -> Prepared:
+    """Read and check a run and make its folder. `boots`: it starts a server, for which the machine must have room.
+
+    `told` is added to the provenance. Raises UsageError.
+    """
+    edit = (lambda data: data) if variant is None else variant.apply
+    config, pipeline, pipeline_file = load_both(run_file, overrides, edit)
+    if isinstance(pipeline, PipelineConfig) and boots:
+        preflight.check(pipeline, machine.probe())
+    elif isinstance(pipeline, GoldenPipeline):
+        faults.parse(pipeline.golden.faults)
+    bus = None
+    if config.bus.chosen is BusKind.EXTERNAL:
+        bus = bus_preflight.address_of(config.bus, run_file)
+        bus_preflight.check(bus, run_file)
+    plan = make_plan(config, run_file)
+    all_told = {
+        "replayed_sha256": replayed_sha256(config, run_file),
+        # None where somebody else runs the server: what is patched there is not known.
+        "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
+        "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
+        **(told or {}),
+    }
+    run_text = written_with(run_file, overrides)
+    if variant is None:
+        pipeline_text = pipeline_written_with(pipeline_file, overrides)
+    else:
+        pipeline_text = variant.written(pipeline_file)
+    with serving(config.metrics):
+        pass  # The address can be had: whoever serves there says so before there is a folder.
+    folder = make_folder(results, run_file, pipeline_text, plan, run_text, all_told)
+    if isinstance(pipeline, PipelineConfig):
+        keep_bug_files(folder, pipeline.bugs)
+    return Prepared(config, pipeline, plan, folder, bus)
