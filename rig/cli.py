@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from rig.config.pipeline import Duplex, Golden
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
+from rig.results import add_commands as add_result_commands
 from rig.verdict import USAGE_EXIT_CODE
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -85,6 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
+    add_result_commands(commands)
     _add_engine_commands(commands)
     return parser
 

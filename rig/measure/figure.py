@@ -25,7 +25,7 @@ FLUSH_VALUES = 1 << 16
 
 _INDEX_BITS = 16
 _BIN_BITS = 8
-_PER_UNIT = {"ms": 1_000, "s": 1_000_000, "ratio": 1_000_000, "count": 1_000_000}
+PER_UNIT = {"ms": 1_000, "s": 1_000_000, "ratio": 1_000_000, "count": 1_000_000}
 
 
 class Table:
@@ -164,7 +164,7 @@ class Stats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, histogram: Histogram, unit: Unit) -> Self:
         """Summarise a histogram."""
-        per = _PER_UNIT[unit]
+        per = PER_UNIT[unit]
         percentiles = [histogram.percentile(percent) for percent in (50, 90, 95, 99, 99.9)]
         values = (histogram.mean(), histogram.std(), histogram.min(), *percentiles, histogram.max())
         return cls(histogram.n, *(None if value is None else value / per for value in values))

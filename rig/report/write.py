@@ -26,18 +26,19 @@ def write_all(judgement: Judgement) -> None:
         "sentence": judgement.sentence,
         "checks": judgement.checks,
     }
-    _write(folder / VERDICT_FILE, _json(verdict))
-    _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
-    _write(folder / REPORT_FILE, markdown.render(judgement).encode())
-    _write(folder / PAGE_FILE, page.of(judgement).encode())
-    _write(folder / JUNIT_FILE, junit.render(judgement))
+    replace(folder / VERDICT_FILE, _json(verdict))
+    replace(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
+    replace(folder / REPORT_FILE, markdown.render(judgement).encode())
+    replace(folder / PAGE_FILE, page.of(judgement).encode())
+    replace(folder / JUNIT_FILE, junit.render(judgement))
 
 
 def _json(content: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
-def _write(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, in the place of an older one."""
     work = path.with_name(f".{path.name}.{os.getpid()}")
     work.write_bytes(content)
     os.replace(work, path)

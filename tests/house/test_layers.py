@@ -39,6 +39,7 @@ TIERS: dict[str, int] = {
     "rig.engine": 2,
     "rig.faults": 2,
     "rig.golden": 2,
+    "rig.hardware": 2,
     "rig.machine": 2,
     "rig.pipeline": 2,
     "rig.watch": 2,
@@ -58,6 +59,7 @@ TIERS: dict[str, int] = {
     "rig.doctor": 5,
     "rig.folder": 5,
     "rig.prove": 5,
+    "rig.results": 5,
     "rig.run": 5,
 }
 DOING = 2

@@ -1,0 +1,59 @@
+"""The commands that read run folders and start nothing: arguments to exit code, as in `rig.cli`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rig.errors import UsageError
+
+
+def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Every command of this module with its arguments."""
+    _add_compare(commands)
+
+
+def _add_compare(commands: "argparse._SubParsersAction[Any]") -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="put runs side by side: comparison.html and comparison.md",
+        epilog="rig compare results/RUN_A results/RUN_B; several a side: rig compare --a RUN RUN --b RUN RUN",
+    )
+    compare.add_argument("runs", type=Path, nargs="*", metavar="RUN", help="two run folders, A and B")
+    compare.add_argument("--a", type=Path, nargs="+", default=[], metavar="RUN", help="run folders of side A")
+    compare.add_argument("--b", type=Path, nargs="+", default=[], metavar="RUN", help="run folders of side B")
+    compare.add_argument("--label-a", help="what side A is called; the name of its run, or A")
+    compare.add_argument("--label-b", help="what side B is called; the name of its run, or B")
+    compare.add_argument("--out", type=Path, metavar="DIR", help="folder for the files; a new one beside A's first run")
+    compare.set_defaults(command=_compare)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from rig.report.comparison import Side, write_comparison
+
+    left, right = _sides(arguments)
+    first, other = left[0].resolve(), right[0].resolve()
+    out = arguments.out or first.parent / f"compare-{first.name}-{other.name}"
+    sides = (
+        Side(arguments.label_a or _label("A", left), left),
+        Side(arguments.label_b or _label("B", right), right),
+    )
+    for path in write_comparison(out, sides):
+        print(path)
+    return 0
+
+
+def _sides(arguments: argparse.Namespace) -> tuple[Sequence[Path], Sequence[Path]]:
+    if arguments.runs and (arguments.a or arguments.b):
+        raise UsageError("give two run folders, or --a and --b, not both")
+    if arguments.runs:
+        if len(arguments.runs) != 2:
+            raise UsageError(f"compare takes two run folders, not {len(arguments.runs)}; several a side: --a and --b")
+        return arguments.runs[:1], arguments.runs[1:]
+    if not arguments.a or not arguments.b:
+        raise UsageError("compare needs two run folders, or --a and --b")
+    return arguments.a, arguments.b
+
+
+def _label(letter: str, runs: Sequence[Path]) -> str:
+    return runs[0].resolve().name if len(runs) == 1 else letter
