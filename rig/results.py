@@ -11,6 +11,7 @@ from rig.errors import UsageError
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Every command of this module with its arguments."""
     _add_compare(commands)
+    _add_gate(commands)
 
 
 def _add_compare(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -26,6 +27,54 @@ def _add_compare(commands: "argparse._SubParsersAction[Any]") -> None:
     compare.add_argument("--label-b", help="what side B is called; the name of its run, or B")
     compare.add_argument("--out", type=Path, metavar="DIR", help="folder for the files; a new one beside A's first run")
     compare.set_defaults(command=_compare)
+
+
+def _add_gate(commands: "argparse._SubParsersAction[Any]") -> None:
+    gate = commands.add_parser(
+        "gate",
+        help="say whether a run is no worse than its baseline: 0 pass, 1 fail, 2 unknown or unbaselined",
+        epilog="rig gate results/RUN_ID baselines/smoke.json; to make a baseline: rig gate --save RUN --to FILE",
+    )
+    gate.add_argument(
+        "paths", type=Path, nargs="+", metavar="RUN BASELINE", help="a run folder, left out the newest in --results; "
+        "then a baseline: a run folder, or a file that --save made"
+    )  # fmt: skip
+    gate.add_argument("--config", type=Path, default=Path("configs/gate.yaml"), help="gate file with the limits")
+    gate.add_argument("--results", type=Path, default=Path("results"), help="where the newest run is looked for")
+    gate.add_argument("--save", action="store_true", help="make a baseline file of the given runs, and gate nothing")
+    gate.add_argument("--to", type=Path, metavar="FILE", help="where --save writes; baselines/RUN_ID.json")
+    gate.set_defaults(command=_gate)
+
+
+def _gate(arguments: argparse.Namespace) -> int:
+    from rig.config.gate import GateConfig
+    from rig.config.load import load_model
+    from rig.report import gate as gating
+    from rig.report.digest import digest_of
+    from rig.report.judgement import judge_folder
+    from rig.report.write import replace
+
+    if arguments.save:
+        return _save(arguments)
+    if len(arguments.paths) > 2 or arguments.to is not None:
+        raise UsageError("gate takes a run and a baseline, or a baseline alone; --to and several runs belong to --save")
+    limits = load_model(arguments.config, GateConfig).gate
+    *given, baseline_path = arguments.paths
+    folder = given[0] if given else gating.newest_run(arguments.results)
+    baseline = gating.read_baseline(baseline_path)
+    decision = gating.decide(digest_of(judge_folder(folder)), baseline, limits)
+    replace(folder / gating.GATE_FILE, gating.as_json(decision))
+    print(gating.as_text(decision))
+    return decision.answer.exit_code
+
+
+def _save(arguments: argparse.Namespace) -> int:
+    from rig.report.gate import save_baseline
+
+    path = arguments.to or Path("baselines", f"{arguments.paths[0].resolve().name}.json")
+    baseline = save_baseline(path, arguments.paths)
+    print(f"{path}: baseline of {baseline.name}")
+    return 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:
