@@ -61,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         "report", help="write the reports of a results folder anew", epilog="rig report results/RUN_ID"
     )
     report.add_argument("folder", type=Path, help="results folder of a run")
+    report.add_argument("--github", action="store_true", help="print a text for a step summary instead of the files")
     report.set_defaults(command=_report)
 
     check = commands.add_parser("check", help="read a run file and its pipeline file, start nothing")
@@ -180,22 +181,25 @@ def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> Non
 def _run(arguments: argparse.Namespace) -> int:
     from rig.config.overrides import Overrides
     from rig.live import view
+    from rig.report import github
     from rig.run import run
 
     given = ("request_rate", "burstiness", "max_concurrency", "seed")
     overrides = Overrides(**{name: getattr(arguments, name) for name in given})
     with view() as shown:
         judgement = run(arguments.run_file, arguments.results, shown, overrides)
+    github.append(github.of_judgement(judgement))
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
 
 
 def _judge(arguments: argparse.Namespace) -> int:
-    from rig.report import judge_folder, write_all
+    from rig.report import github, judge_folder, write_all
 
     judgement = judge_folder(arguments.folder)
     write_all(judgement)
+    github.append(github.of_judgement(judgement))
     for check in judgement.checks:
         print(f"{check.verdict:8} {check.check}: {check.summary}")
     print(judgement.sentence)
@@ -203,11 +207,16 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from rig.report import judge_folder, write_all
+    from rig.report import github, judge_folder, write_all
     from rig.report.write import REPORT_FILES
 
     judgement = judge_folder(arguments.folder)
     write_all(judgement)
+    told = github.of_judgement(judgement)
+    if not github.append(told) and arguments.github:
+        print(told, end="")
+    if arguments.github:
+        return judgement.verdict.exit_code
     for name in REPORT_FILES:
         print(arguments.folder / name)
     return judgement.verdict.exit_code

@@ -12,6 +12,7 @@ def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Every command of this module with its arguments."""
     _add_compare(commands)
     _add_gate(commands)
+    _add_export(commands)
 
 
 def _add_compare(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -50,6 +51,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     from rig.config.gate import GateConfig
     from rig.config.load import load_model
     from rig.report import gate as gating
+    from rig.report import github
     from rig.report.digest import digest_of
     from rig.report.judgement import judge_folder
     from rig.report.write import replace
@@ -64,6 +66,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     baseline = gating.read_baseline(baseline_path)
     decision = gating.decide(digest_of(judge_folder(folder)), baseline, limits)
     replace(folder / gating.GATE_FILE, gating.as_json(decision))
+    github.append(gating.as_markdown(decision))
     print(gating.as_text(decision))
     return decision.answer.exit_code
 
@@ -77,8 +80,38 @@ def _save(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _add_export(commands: "argparse._SubParsersAction[Any]") -> None:
+    export = commands.add_parser(
+        "export", help="every value behind the figures, one row each", epilog="rig export results/RUN_ID --csv"
+    )
+    export.add_argument("folder", type=Path, help="results folder of a run")
+    export.add_argument("--csv", action="store_true", help="write samples.csv")
+    export.add_argument("--parquet", action="store_true", help="write samples.parquet; needs the extra `parquet`")
+    export.add_argument("--out", type=Path, metavar="DIR", help="an existing folder for the files; the run's own")
+    export.set_defaults(command=_export)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from rig.history import load
+    from rig.report import export
+
+    if not arguments.csv and not arguments.parquet:
+        raise UsageError("nothing to export: give --csv, --parquet or both")
+    history = load(arguments.folder)
+    out = arguments.out or arguments.folder
+    kinds = (
+        (arguments.csv, export.CSV_FILE, export.write_csv),
+        (arguments.parquet, export.PARQUET_FILE, export.write_parquet),
+    )
+    for wanted, name, write in kinds:
+        if wanted:
+            print(f"{out / name}: {write(history, out / name):,} rows")
+    return 0
+
+
 def _compare(arguments: argparse.Namespace) -> int:
-    from rig.report.comparison import Side, write_comparison
+    from rig.report import github
+    from rig.report.comparison import TEXT_FILE, Side, write_comparison
 
     left, right = _sides(arguments)
     first, other = left[0].resolve(), right[0].resolve()
@@ -89,6 +122,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     )
     for path in write_comparison(out, sides):
         print(path)
+    github.append((out / TEXT_FILE).read_text(encoding="utf-8"))
     return 0
 
 

@@ -80,6 +80,8 @@ CALLER_PACKAGES = {
     "yaml",
 }
 LOCUST_PACKAGES = {"gevent", "locust"}
+OPTIONAL_PACKAGES = {"rig.report.export.table": "pyarrow"}
+"""Packages that no profile installs, and the one module that may ask for each, in a function."""
 HEAVYWEIGHTS = {"torch", "transformers", "vllm", "vllm_omni", *LOCUST_PACKAGES}
 
 
@@ -137,6 +139,8 @@ def _package_problem(module: str, imported: str) -> str | None:
     if top in PACKAGES:
         return "there is no such module"
     if top in sys.stdlib_module_names or top in CALLER_PACKAGES:
+        return None
+    if OPTIONAL_PACKAGES.get(module) == top:
         return None
     if top in LOCUST_PACKAGES:
         return None if module.partition(".")[0] == "clients" else "only clients/ uses Locust and gevent"
