@@ -3,7 +3,9 @@
 Configs are read as models, so that comments, order and defaults that are written out make no difference.
 """
 
+import hashlib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +25,9 @@ _NO_DIFFERENCE = {
 
 _TOLD_ELSEWHERE = frozenset({"versions", "hardware", "plan_sha256", "seed", "cores"})
 """Keys of provenance.json that are facts under another name; `cores` is part of the hardware."""
+
+_SECRET = re.compile(r"^pipeline\.env\..*(TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH)", re.IGNORECASE)
+"""Settings that may be secret: it is told whether they differ, and not what they are."""
 
 MACHINE_LABEL = "machine_label"
 MEMORY = "hardware.memory_gib"
@@ -52,7 +57,8 @@ def facts_of(history: History) -> Facts:
     for name, value in made.items():
         if name not in _TOLD_ELSEWHERE:
             facts |= _flat(value, f"provenance.{name}")
-    return facts | _config("run", history.config) | _config("pipeline", history.pipeline)
+    facts |= _config("run", history.config) | _config("pipeline", history.pipeline)
+    return {key: _sealed(value) if _SECRET.search(key) else value for key, value in facts.items()}
 
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> list[Difference]:
@@ -72,6 +78,10 @@ def same(key: str, left: str | None, right: str | None) -> bool:
         return False
     # Kernels keep a little memory back, and machines of one kind do not always report the same rest.
     return math.isclose(float(left), float(right), rel_tol=0.03)
+
+
+def _sealed(value: str) -> str:
+    return f"sha256 {hashlib.sha256(value.encode()).hexdigest()[:16]}"
 
 
 def _config(name: str, model: BaseModel) -> Facts:

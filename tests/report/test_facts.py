@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rig.report.facts import MACHINE_LABEL, differences, facts_of, same
-from tests.builders import GOLDEN_YAML, RUN_YAML, Run, edited
+from tests.builders import GOLDEN_YAML, PIPELINE_YAML, RUN_YAML, Run, edited
 
 
 def facts(folder: Path, *, run: str = RUN_YAML, pipeline: str = GOLDEN_YAML, **provenance: object) -> dict[str, str]:
@@ -69,6 +69,18 @@ def test_memory_that_a_kernel_keeps_back_makes_no_difference_and_other_numbers_d
     assert same("hardware.memory_gib", "15.5", "15.6")
     assert not same("hardware.memory_gib", "15.5", "31.1")
     assert not same("hardware.cores", "155", "156")
+
+
+def test_what_may_be_secret_is_told_apart_and_not_told(tmp_path: Path) -> None:
+    def env(name: str, value: str) -> dict[str, str]:
+        pipeline = PIPELINE_YAML + f"env: {{HF_TOKEN: {value}, OMP_NUM_THREADS: '1'}}\n"
+        return facts(tmp_path / name, pipeline=pipeline)
+
+    left, right = env("left", "hf_secret"), env("right", "hf_other")
+    assert keys(left, right) == ["pipeline.env.HF_TOKEN"]
+    assert left["pipeline.env.HF_TOKEN"].startswith("sha256 ")
+    assert "hf_secret" not in "".join(left.values())
+    assert left["pipeline.env.OMP_NUM_THREADS"] == "1"
 
 
 def test_large_numbers_are_told_whole(tmp_path: Path) -> None:
