@@ -18,6 +18,7 @@ from rig.ab_command import add_arguments as add_ab_arguments
 from rig.config.pipeline import Duplex, Golden, is_bug_file
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
+from rig.results import add_commands as add_result_commands
 from rig.verdict import USAGE_EXIT_CODE
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -78,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         "report", help="write the reports of a results folder anew", example="rig report results/RUN_ID"
     )
     report.add_argument("folder", type=Path, help="results folder of a run")
+    report.add_argument("--github", action="store_true", help="print a text for a step summary instead of the files")
     report.set_defaults(command=_report)
 
     check = commands.add_parser(
@@ -88,6 +90,13 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     check.set_defaults(command=_check)
 
+    add_result_commands(commands)
+    _add_tools(commands)
+    _add_engine_commands(commands)
+    return parser
+
+
+def _add_tools(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = commands.add_parser(
         "doctor", help="say what this machine can run and what is missing", example="rig doctor"
     )
@@ -115,8 +124,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
-    _add_engine_commands(commands)
-    return parser
 
 
 def _add_load_options(run: argparse.ArgumentParser) -> None:
@@ -243,6 +250,7 @@ def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> Non
 def _run(arguments: argparse.Namespace) -> int:
     from rig.config.overrides import Overrides
     from rig.live import view
+    from rig.report import github
     from rig.run import run
 
     given = ("request_rate", "burstiness", "max_concurrency", "seed", "metrics_port", "metrics_host")
@@ -251,16 +259,18 @@ def _run(arguments: argparse.Namespace) -> int:
     overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))
     with view() as shown:
         judgement = run(arguments.run_file, arguments.results, shown, overrides)
+    github.append(github.of_judgement(judgement))
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
 
 
 def _judge(arguments: argparse.Namespace) -> int:
-    from rig.report import judge_folder, write_all
+    from rig.report import github, judge_folder, write_all
 
     judgement = judge_folder(arguments.folder)
     write_all(judgement)
+    github.append(github.of_judgement(judgement))
     for check in judgement.checks:
         print(f"{check.verdict:8} {check.check}: {check.summary}")
     print(judgement.sentence)
@@ -268,11 +278,16 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from rig.report import judge_folder, write_all
+    from rig.report import github, judge_folder, write_all
     from rig.report.write import REPORT_FILES
 
     judgement = judge_folder(arguments.folder)
     write_all(judgement)
+    told = github.of_judgement(judgement)
+    if not github.append(told) and arguments.github:
+        print(told, end="")
+    if arguments.github:
+        return judgement.verdict.exit_code
     for name in REPORT_FILES:
         print(arguments.folder / name)
     return judgement.verdict.exit_code

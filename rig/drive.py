@@ -11,11 +11,12 @@ from pathlib import Path
 
 from rig.config.run import RunConfig
 from rig.errors import RigError
-from rig.plan import BACKLOG_S, Plan
+from rig.plan import BACKLOG_S, PLAN_FILE, Plan
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
+LOCUST_DIR = "locust"
 PROBE_RUN_S = 3.0
 """The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
@@ -110,10 +111,18 @@ class Callers:
             *("--rig-config", str((self.folder / "run.yaml").resolve())),
             *("--rig-plan", str(self.plan_file.resolve())),
             *("--rig-journal-dir", str(self.journals.resolve())),
+            *("--csv", str(self._own_report())),
         ]
+        if not self.is_probe:
+            command += ["--html", f"{self._own_report()}.html"]
         if self.config.load.processes > 1 and not self.is_probe:
             command += ["--processes", str(self.config.load.processes)]
         return command
+
+    def _own_report(self) -> Path:
+        """Where Locust's own statistics go, without the ending: locust/load or locust/probe, numbered by round."""
+        part = self.plan_file.stem.replace(Path(PLAN_FILE).stem, "load")
+        return (self.folder / LOCUST_DIR / part).resolve()
 
 
 def _environment(bus: Mapping[str, str]) -> dict[str, str]:

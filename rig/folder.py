@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from rig import history
+import msgspec
+
+from rig import hardware, history
 from rig.config.pipeline import is_bug_file
 from rig.errors import UsageError
 from rig.plan import PLAN_FILE, Plan
@@ -58,6 +60,7 @@ def _provenance(plan: Plan) -> dict[str, object]:
         "kernel": platform.release(),
         "host": platform.node(),
         "cores": os.cpu_count(),
+        "hardware": msgspec.to_builtins(hardware.read()),
         "commit": _commit(),
         "seed": plan.seed,
         "plan_sha256": plan.sha256(),

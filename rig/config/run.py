@@ -194,6 +194,13 @@ class RunConfig(StrictModel):
     question: Annotated[str, Field(min_length=10, description="what this run is to answer, in one sentence")]
     pipeline: Annotated[Path, Field(description="pipeline file, relative to this file")]
     seed: Annotated[int, Field(ge=0, lt=2**63, description="the one seed of the plan")]
+    machine_label: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="kind of machine; runs that have one are compared by it, not by CPU, cores, memory and GPUs",
+        ),
+    ] = None
     load: Load
     behaviours: Behaviours
     deadlines: Deadlines

@@ -29,7 +29,7 @@ class BargeInStop(Measure):
         else:
             stale = (audio.t_ns for audio in call.of(AudioReceived) if _is_of(audio, terminal))
             stopped_ns = max([terminal.t_ns, *stale])
-            self.add(call, stopped_ns, stopped_ns - taken.planned_ns)
+            self.add(call, stopped_ns, stopped_ns - taken.planned_ns, of=taken)
 
 
 class BargeInStopSpeech(BargeInStop):

@@ -20,4 +20,4 @@ class ChunkGap(Measure):
         for reply in call.replies.values():
             for before, audio in pairwise(reply):
                 length_ns = before.samples * NS_PER_S // OUTPUT_RATE_HZ
-                self.add(call, audio.t_ns, audio.t_ns - before.t_ns, length_ns)
+                self.add(call, audio.t_ns, audio.t_ns - before.t_ns, length_ns, of=audio)

@@ -18,7 +18,7 @@ class Connect(Measure):
             ready.setdefault(event.connection, event.t_ns)
         for start in call.of(ConnectStarted):
             if start.connection in ready:
-                self.add(call, ready[start.connection], ready[start.connection] - start.planned_ns)
+                self.add(call, ready[start.connection], ready[start.connection] - start.planned_ns, of=start)
             else:
                 self.miss(_why_not(call, start.connection))
 

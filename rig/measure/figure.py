@@ -7,12 +7,14 @@ value of several intervals also counts as value - interval, value - 2 * interval
 """
 
 from collections import Counter
-from typing import ClassVar, Literal, Self
+from collections.abc import Callable
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 import numpy as np
 
 from rig.clock import NS_PER_S, to_s
+from rig.events.types import CallEvent
 from rig.fold import Fold
 from rig.history import Call, History
 from rig.measure.histogram import Histogram, Integers, indices_of, merged
@@ -25,7 +27,7 @@ FLUSH_VALUES = 1 << 16
 
 _INDEX_BITS = 16
 _BIN_BITS = 8
-_PER_UNIT = {"ms": 1_000, "s": 1_000_000, "ratio": 1_000_000, "count": 1_000_000}
+PER_UNIT = {"ms": 1_000, "s": 1_000_000, "ratio": 1_000_000, "count": 1_000_000}
 
 
 class Table:
@@ -106,8 +108,28 @@ class Measured:
         slot = self.slot(behaviour, at_ns)
         self.raw.add(slot, value)
         if interval > 0:
-            for missing in range(value - interval, interval - 1, -interval):
+            for missing in suppressed(value, interval):
                 self.filled.add(slot, missing)
+
+
+def suppressed(value: int, interval: int) -> range:
+    """What a stall of this length kept from being asked, where something is expected every `interval`."""
+    return range(value - interval, interval - 1, -interval)
+
+
+class Sample(NamedTuple):
+    """One value of a measure with where it came from; value and interval in microseconds or millionths."""
+
+    measure: "Measure"
+    call: Call
+    at_ns: int
+    value: int
+    interval: int
+    of: CallEvent
+    """The event that the value belongs to: it has the connection, and mostly the turn."""
+
+
+Tap = Callable[[Sample], None]
 
 
 def window_ns(history: History) -> int:
@@ -133,10 +155,14 @@ class Measure(Fold["Figure"]):
     def __init__(self, history: History) -> None:
         super().__init__(history)
         self.measured = Measured(history)
+        self.tap: Tap | None = None
+        """Who else is told of every value, None for nobody."""
 
-    def add(self, call: Call, at_ns: int, value_ns: int, interval_ns: int = 0) -> None:
-        """One value in nanoseconds, seen at a moment of a call."""
+    def add(self, call: Call, at_ns: int, value_ns: int, interval_ns: int = 0, *, of: CallEvent) -> None:
+        """One value in nanoseconds, seen at a moment of a call, and the event that it belongs to."""
         self.measured.add(call.start.behaviour, at_ns, value_ns // 1_000, interval_ns // 1_000)
+        if self.tap is not None:
+            self.tap(Sample(self, call, at_ns, value_ns // 1_000, interval_ns // 1_000, of))
 
     def miss(self, why: str) -> None:
         """One case without a value."""
@@ -164,7 +190,7 @@ class Stats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, histogram: Histogram, unit: Unit) -> Self:
         """Summarise a histogram."""
-        per = _PER_UNIT[unit]
+        per = PER_UNIT[unit]
         percentiles = [histogram.percentile(percent) for percent in (50, 90, 95, 99, 99.9)]
         values = (histogram.mean(), histogram.std(), histogram.min(), *percentiles, histogram.max())
         return cls(histogram.n, *(None if value is None else value / per for value in values))

@@ -31,7 +31,7 @@ class AnswerLatency(Measure):
             elif heard_ns < spoken.planned_ns:
                 self.miss("answered while the caller still spoke")
             else:
-                self.add(call, heard_ns, heard_ns - spoken.planned_ns, interval_ns)
+                self.add(call, heard_ns, heard_ns - spoken.planned_ns, interval_ns, of=spoken)
 
 
 class FirstAudio(AnswerLatency):

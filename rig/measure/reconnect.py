@@ -49,14 +49,15 @@ class _Reconnect(Measure):
             return
         spoke = [event for event in after if isinstance(event, UtteranceStarted) and event.t_ns < first.t_ns]
         if not spoke:
-            self.add(call, first.t_ns, first.t_ns - started.planned_ns)
+            self.add(call, first.t_ns, first.t_ns - started.planned_ns, of=first)
             return
         turn = spoke[-1].turn
         ended = next((event for event in after if isinstance(event, UtteranceEnded) and event.turn == turn), None)
         if ended is None or ended.t_ns > first.t_ns:
             self.miss("answered while the caller still spoke")
             return
-        self.add(call, first.t_ns, (ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns))
+        waited_ns = (ready.t_ns - started.planned_ns) + (first.t_ns - ended.planned_ns)
+        self.add(call, first.t_ns, waited_ns, of=first)
 
 
 class ReconnectNew(_Reconnect):

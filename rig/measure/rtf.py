@@ -33,7 +33,7 @@ class AudioRtf(Measure):
                 self.miss("answered while the caller still spoke")
             else:
                 length_ns = sum(audio.samples for audio in reply) * NS_PER_S // OUTPUT_RATE_HZ
-                self.add(call, last_ns, (last_ns - begin_ns) * NS_PER_S // length_ns)
+                self.add(call, last_ns, (last_ns - begin_ns) * NS_PER_S // length_ns, of=reply[-1])
 
 
 class AudioDuration(Measure):
@@ -46,4 +46,5 @@ class AudioDuration(Measure):
     def see(self, call: Call) -> None:
         """Every reply of the call."""
         for reply in call.replies.values():
-            self.add(call, reply[0].t_ns, sum(audio.samples for audio in reply) * NS_PER_S // OUTPUT_RATE_HZ)
+            length_ns = sum(audio.samples for audio in reply) * NS_PER_S // OUTPUT_RATE_HZ
+            self.add(call, reply[0].t_ns, length_ns, of=reply[0])

@@ -33,7 +33,7 @@ class SlotFreed(Measure):
             if refused and ready is None:
                 self.miss("never let in")
             elif refused and ready is not None:
-                self.add(call, ready, ready - act.planned_ns)
+                self.add(call, ready, ready - act.planned_ns, of=act)
 
 
 def _before(t_ns: int, until_ns: int | None) -> bool:

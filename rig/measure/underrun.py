@@ -33,7 +33,7 @@ class Underrun(Measure):
         for reply in call.replies.values():
             stalled_ns, _ = stalls(reply, self._buffer_ns)
             self.measured.hits[stalled_ns <= CONTINUITY_LIMIT_NS] += 1
-            self.add(call, reply[0].t_ns, stalled_ns)
+            self.add(call, reply[0].t_ns, stalled_ns, of=reply[0])
 
 
 class Stalls(Measure):
@@ -51,7 +51,7 @@ class Stalls(Measure):
         """Play every reply of the call."""
         for reply in call.replies.values():
             _, count = stalls(reply, self._buffer_ns)
-            self.add(call, reply[0].t_ns, count * NS_PER_S)
+            self.add(call, reply[0].t_ns, count * NS_PER_S, of=reply[0])
 
 
 def stalls(reply: Sequence[AudioReceived], buffer_ns: int) -> tuple[int, int]:

@@ -35,7 +35,7 @@ class YieldLatency(Measure):
         listen = _yielded(call, taken)
         if listen is not None and (terminal is None or not _cancelled(terminal) or listen.t_ns <= terminal.t_ns):
             self.measured.hits[True] += 1
-            self.add(call, listen.t_ns, listen.t_ns - taken.planned_ns)
+            self.add(call, listen.t_ns, listen.t_ns - taken.planned_ns, of=taken)
         elif terminal is None:
             self.miss("no terminal event")
         elif _cancelled(terminal):

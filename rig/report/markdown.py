@@ -29,10 +29,10 @@ def render(judgement: Judgement) -> str:
         history.config.question,
         *([f"**{TINY}**"] if is_tiny_cpu(history) else []),
         "## Checks",
-        _checks(judgement),
+        checks_table(judgement),
         *_findings(judgement),
         "## What a caller heard",
-        _figures(judgement.figures),
+        figures_table(judgement.figures),
         "## What the callers did",
         _acts(judgement),
         "## The run",
@@ -43,7 +43,8 @@ def render(judgement: Judgement) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _checks(judgement: Judgement) -> str:
+def checks_table(judgement: Judgement) -> str:
+    """Every check in one line."""
     return table(("check", "verdict", "what it found"), ((c.check, c.verdict, c.summary) for c in judgement.checks))
 
 
@@ -64,7 +65,8 @@ def _findings(judgement: Judgement) -> list[str]:
     return blocks
 
 
-def _figures(figures: Sequence[Figure]) -> str:
+def figures_table(figures: Sequence[Figure]) -> str:
+    """Every figure in one line, then the rates."""
     rows = (
         (
             figure.name if figure.unit == "count" else f"{figure.name} ({figure.unit})",

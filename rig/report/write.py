@@ -39,21 +39,22 @@ def write_all(judgement: Judgement) -> None:
         "engine_bugs": engine_bugs(judgement.history),
         "checks": judgement.checks,
     }
-    _write(folder / VERDICT_FILE, _json(verdict))
-    _write(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
-    _write(folder / REPORT_FILE, markdown.render(judgement).encode())
-    _write(folder / PAGE_FILE, page.of(judgement).encode())
-    _write(folder / JUNIT_FILE, junit.render(judgement))
+    replace(folder / VERDICT_FILE, _json(verdict))
+    replace(folder / SUMMARY_FILE, _json(summary.summarise(judgement)))
+    replace(folder / REPORT_FILE, markdown.render(judgement).encode())
+    replace(folder / PAGE_FILE, page.of(judgement).encode())
+    replace(folder / JUNIT_FILE, junit.render(judgement))
     found = metrics.judged(judgement)
-    _write(folder / PROMETHEUS_FILE, prometheus_text(found))
-    _write(folder / OPENMETRICS_FILE, openmetrics_text(found, metrics.ended_s(judgement.history)))
+    replace(folder / PROMETHEUS_FILE, prometheus_text(found))
+    replace(folder / OPENMETRICS_FILE, openmetrics_text(found, metrics.ended_s(judgement.history)))
 
 
 def _json(content: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
-def _write(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, in the place of an older one."""
     work = path.with_name(f".{path.name}.{os.getpid()}")
     work.write_bytes(content)
     os.replace(work, path)

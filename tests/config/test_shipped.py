@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rig.config.load import load_both, load_pipeline
+from rig.config.gate import GateConfig
+from rig.config.load import load_both, load_model, load_pipeline
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 FILES = sorted(path.relative_to(CONFIGS) for path in CONFIGS.rglob("*") if path.is_file())
@@ -19,6 +20,9 @@ def test_a_shipped_config_is_good(name: Path) -> None:
     kind = name.parts[0]
     if kind == "mosquitto":
         return  # tests/bus/test_mosquitto.py starts a broker with it
+    if name == Path("gate.yaml"):
+        assert load_model(CONFIGS / name, GateConfig).question.endswith("?")
+        return
     assert kind in ("runs", "pipelines"), f"say here how {name} is read"
     if kind == "runs":
         run, _, _ = load_both(CONFIGS / name)

@@ -39,6 +39,7 @@ TIERS: dict[str, int] = {
     "rig.engine": 2,
     "rig.faults": 2,
     "rig.golden": 2,
+    "rig.hardware": 2,
     "rig.machine": 2,
     "rig.pipeline": 2,
     "rig.watch": 2,
@@ -64,6 +65,7 @@ TIERS: dict[str, int] = {
     "rig.folder": 5,
     "rig.prepare": 5,
     "rig.prove": 5,
+    "rig.results": 5,
     "rig.run": 5,
 }
 DOING = 2
@@ -86,6 +88,8 @@ CALLER_PACKAGES = {
     "yaml",
 }
 LOCUST_PACKAGES = {"gevent", "locust"}
+OPTIONAL_PACKAGES = {"rig.report.export.table": "pyarrow"}
+"""Packages that no profile installs, and the one module that may ask for each, in a function."""
 HEAVYWEIGHTS = {"torch", "transformers", "vllm", "vllm_omni", *LOCUST_PACKAGES}
 
 
@@ -143,6 +147,8 @@ def _package_problem(module: str, imported: str) -> str | None:
     if top in PACKAGES:
         return "there is no such module"
     if top in sys.stdlib_module_names or top in CALLER_PACKAGES:
+        return None
+    if OPTIONAL_PACKAGES.get(module) == top:
         return None
     if top in LOCUST_PACKAGES:
         return None if module.partition(".")[0] == "clients" else "only clients/ uses Locust and gevent"

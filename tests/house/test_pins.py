@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from tests.house.tree import ROOT, project_files, text_of
 
-LISTS = ("core", "engine-cpu", "engine-gpu", "dev")
+LISTS = ("core", "engine-cpu", "engine-gpu", "dev", "parquet")
 PIN = re.compile(r"([a-z0-9]+(?:[._-][a-z0-9]+)*)==([0-9][A-Za-z0-9.+!_-]*)")
 
 # Without their dots, so that this file does not name them either.
@@ -122,6 +122,7 @@ def test_callers_get_the_same_versions_with_and_without_the_cpu_engine() -> None
         ("engine-cpu", ["engine-cpu"]),
         ("engine-gpu", ["engine-gpu"]),
         ("dev", ["core", "dev"]),
+        ("parquet", ["parquet"]),
     ],
 )
 def test_the_pins_meet_what_pyproject_asks_for(extra: str | None, lists: list[str]) -> None:

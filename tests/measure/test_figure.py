@@ -24,7 +24,7 @@ class PlainWait(Measure):
 
     def see(self, call: Call) -> None:
         for event in call.of(ev.TurnEnded):
-            self.add(call, event.t_ns, event.audio_ms * MS)
+            self.add(call, event.t_ns, event.audio_ms * MS, of=event)
 
 
 class TurnWait(PlainWait):
@@ -39,7 +39,7 @@ class TurnWait(PlainWait):
                 self.miss("turn lost")
             else:
                 self.measured.hits[event.audio_ms > 50] += 1
-                self.add(call, event.t_ns, event.audio_ms * MS, 100 * MS)
+                self.add(call, event.t_ns, event.audio_ms * MS, 100 * MS, of=event)
 
 
 def waited(run: Run, at_s: float, wait_ms: int, call: str = "c000-0000") -> None:

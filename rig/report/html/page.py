@@ -58,11 +58,11 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
     found = incidents_of(history, gathered)
     rows = timeline.rows_of(history, gathered, found)
     scale = timeline.scale_of(history, gathered)
-    script = _file("page.js")
+    script = file_of("page.js")
     parts = {
-        "policy": escaped(_policy(script)),
+        "policy": escaped(policy(script)),
         "title": escaped(f"{judgement.verdict.upper()} · {history.folder.name}"),
-        "style": _file("page.css"),
+        "style": file_of("page.css"),
         "symbols": svg.symbols(),
         "verdict": sections.verdict(judgement),
         "incidents": sections.incidents(history, found, gathered),
@@ -78,14 +78,15 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
         "data": script_json(timeline.readout(rows, scale)),
         "script": script,
     }
-    return Template(_file("page.html")).substitute(parts)
+    return Template(file_of("page.html")).substitute(parts)
 
 
-def _file(name: str) -> str:
-    return files("rig.report.html").joinpath(name).read_text(encoding="utf-8")
+def file_of(name: str, package: str = "rig.report.html") -> str:
+    """A part of a page that is a file beside the code that fills it."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def _policy(script: str) -> str:
+def policy(script: str) -> str:
     """A policy for the browser: this script and no other, nothing from anywhere."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     rules: Sequence[str] = (

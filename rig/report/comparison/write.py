@@ -1,0 +1,31 @@
+"""The files of a comparison, in a folder of their own. They are derived: comparing again makes them anew."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rig.errors import UsageError
+from rig.report.comparison import markdown, page
+from rig.report.comparison.content import Side, compare
+from rig.report.write import replace
+
+PAGE_FILE = "comparison.html"
+TEXT_FILE = "comparison.md"
+COMPARISON_FILES = (PAGE_FILE, TEXT_FILE)
+
+
+def write_comparison(out: Path, sides: Sequence[Side]) -> tuple[Path, ...]:
+    """Write comparison.html and comparison.md into `out`, which is made where it is missing, and return their paths.
+
+    The first side is what the others are held against. Raises RigError for a folder that is no run's, UsageError for
+    fewer than 2 or more than 4 sides, a side without runs, a run that stands twice on a side, and an `out` that cannot
+    be written.
+    """
+    comparison = compare(sides)
+    made = {PAGE_FILE: page.render(comparison), TEXT_FILE: markdown.render(comparison)}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            replace(out / name, text.encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror}; name another folder with --out") from error
+    return tuple(out / name for name in made)
