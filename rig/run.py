@@ -76,6 +76,7 @@ def run(
         "replayed_sha256": replayed_sha256(config, run_file),
         # None where somebody else runs the server: what is patched there is not known.
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
+        "recorder": pipeline.recorder if isinstance(pipeline, PipelineConfig) else None,
     }
     folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
     view.say(f"results in {folder}")

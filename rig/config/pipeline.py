@@ -106,6 +106,7 @@ class PipelineConfig(StrictModel):
         tuple[EnginePatch, ...],
         Field(description="fixes put into every process of the server (`rig patches list`); none by default"),
     ] = ()
+    recorder: Annotated[bool, Field(description="record what each engine's scheduler does (docs/recorder.md)")] = True
     duplex_session: Duplex = Duplex()
     connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]
     stages: Stages

@@ -17,6 +17,7 @@ from pathlib import Path
 from rig.clock import monotonic_ns, to_s
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.errors import PipelineError
+from rig.events import ring
 from rig.events.journal import Journal
 from rig.events.types import PipelineReady, PipelineStopped
 from rig.pipeline import deploy, golden, preflight, probe, reports, tree
@@ -29,8 +30,8 @@ WARDEN_START_S = 20.0
 class LocalPipeline:
     """One server, started once.
 
-    `model` is a folder (absolute) or a Hugging Face name; the golden server needs none. In `folder`, the run's results
-    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`.
+    `model` is a folder (absolute) or a Hugging Face name; the golden server needs none. In `folder`, the results
+    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json`, `logs/`; the engines `recorder/`.
     """
 
     def __init__(self, config: PipelineConfig | GoldenPipeline, model: str, folder: Path, journal: Journal) -> None:
@@ -133,7 +134,8 @@ class LocalPipeline:
             return golden.launch(self.config, work, port, environment)
         deploy_file = work / "deploy.yaml"
         deploy.write_deploy(self.config, deploy_file)
-        return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
+        recorder = (self._folder / ring.FOLDER).resolve()
+        return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment, recorder)
 
     async def _start_warden(self, launch: Launch, work: Path, logs: Path) -> None:
         with (logs / "warden.log").open("wb") as complaints:

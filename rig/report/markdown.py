@@ -6,6 +6,8 @@ from typing import Any
 from rig.clock import to_s, utc_label
 from rig.events.types import Act
 from rig.measure.figure import Figure, Stats
+from rig.recorder.folder import not_recorded
+from rig.report import recorder
 from rig.report.judgement import Judgement
 from rig.report.summary import boot_s, is_tiny_cpu, peak_rss_bytes, provenance
 
@@ -35,6 +37,7 @@ def render(judgement: Judgement) -> str:
         "## Checks",
         _checks(judgement),
         *_findings(judgement),
+        *recorder.blocks(judgement.history, judgement.timelines),
         "## What a caller heard",
         _figures(judgement.figures),
         "## What the callers did",
@@ -149,6 +152,7 @@ def _run(judgement: Judgement) -> str:
         ("peak memory of the server", "not sampled" if peak is None else f"{peak / GIB:.1f} GiB (sum of RSS)"),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
         ("engine patches", _patches(made.get("engine_patches"))),
+        ("flight recorder", not_recorded(history) or "on"),
         ("commit", str(made.get("commit", "not recorded"))),
         ("host", str(made.get("host", "not recorded"))),
     )
