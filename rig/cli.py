@@ -82,6 +82,14 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--github", action="store_true", help="print a text for a step summary instead of the files")
     report.set_defaults(command=_report)
 
+    recorder = commands.add_parser(
+        "recorder",
+        help="print what the engines recorded last, and what the callers did",
+        example="rig recorder results/RUN_ID",
+    )
+    recorder.add_argument("folder", type=Path, help="results folder of a run")
+    recorder.set_defaults(command=_recorder)
+
     check = commands.add_parser(
         "check",
         help="read a run file and its pipeline file, start nothing",
@@ -291,6 +299,21 @@ def _report(arguments: argparse.Namespace) -> int:
     for name in REPORT_FILES:
         print(arguments.folder / name)
     return judgement.verdict.exit_code
+
+
+def _recorder(arguments: argparse.Namespace) -> int:
+    from rig.recorder.folder import not_recorded
+    from rig.recorder.timeline import last_timeline
+    from rig.report import judge_folder
+    from rig.report.recorder import render
+
+    judgement = judge_folder(arguments.folder)
+    history = judgement.history
+    found = judgement.timelines
+    if not found.timelines:
+        found = last_timeline(history, judgement.callers.result())
+    print(render(history, found) or f"not recorded: {not_recorded(history) or 'the rings hold no record'}")
+    return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -63,6 +63,7 @@ def prepare(
         # None where somebody else runs the server: what is patched there is not known.
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
         "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
+        "recorder": pipeline.recorder if isinstance(pipeline, PipelineConfig) else None,
         **(told or {}),
     }
     run_text = written_with(run_file, overrides)

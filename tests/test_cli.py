@@ -11,6 +11,9 @@ import pytest
 
 from rig.cli import build_parser, main
 from rig.verdict import USAGE_EXIT_CODE
+from tests.recorder.rings import STAYS, HandRing
+from tests.recorder.runs import zombie
+from tests.report.runs import whole
 
 
 def test_load_flags_are_spelt_as_in_vllm_bench_serve() -> None:
@@ -81,3 +84,24 @@ def test_the_shell_completes_commands_flags_and_files() -> None:
         check=True,
     )
     assert done.stdout.splitlines() == ["judge", "list check", "configs/runs/smoke.yaml"]
+
+
+def test_the_recorder_command_prints_the_timeline_of_a_death(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = zombie(tmp_path / "run")
+    run.history()
+    assert main(["recorder", str(run.folder)]) == 0
+    assert "aborted 12.0 ms before while in skipped_waiting, status FINISHED_ABORTED" in capsys.readouterr().out
+
+
+def test_the_recorder_command_prints_the_last_records_or_why_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = whole(tmp_path / "run")
+    run.history()
+    assert main(["recorder", str(run.folder)]) == 0
+    assert capsys.readouterr().out == "not recorded: no engine wrote a ring\n"
+    HandRing(run.folder).schedule(4.0, 3, STAYS)
+    assert main(["recorder", str(run.folder)]) == 0
+    assert "schedule step 3: duplex-fedcba98 e0 1" in capsys.readouterr().out

@@ -131,6 +131,7 @@ class PipelineConfig(StrictModel):
             description="published faults put back into every process (`rig bugs list`, or a .py file); none by default"
         ),
     ] = ()
+    recorder: Annotated[bool, Field(description="record what each engine's scheduler does (docs/recorder.md)")] = True
     duplex_session: Duplex = Duplex()
     connector: Annotated[dict[str, Number], Field(description="`extra` of the shared-memory connector")]
     stages: Stages

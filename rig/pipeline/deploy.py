@@ -10,6 +10,7 @@ import yaml
 
 from rig.config.pipeline import STAGE_NAMES, PipelineConfig, Stage, TinyModel
 from rig.engine.patches import plugin
+from rig.engine.recorder import plugin as recorder_plugin
 from rig.errors import UsageError
 
 MODEL_PIPELINE = "minicpmo_4_5"
@@ -66,10 +67,18 @@ def write_deploy(config: PipelineConfig, path: Path) -> None:
     path.write_text(yaml.safe_dump(deploy(config), sort_keys=False), encoding="utf-8")
 
 
-def launch(config: PipelineConfig, model: str, deploy_file: Path, port: int, base_env: Mapping[str, str]) -> Launch:
+def launch(
+    config: PipelineConfig,
+    model: str,
+    deploy_file: Path,
+    port: int,
+    base_env: Mapping[str, str],
+    recorder: Path | None = None,
+) -> Launch:
     """The command line and environment of the server; `model` is a folder or a Hugging Face name.
 
-    The environment is `base_env`, the rig's own additions, and the pipeline's `env` last.
+    The environment is `base_env`, the rig's own additions, and the pipeline's `env` last. `recorder` is the folder for
+    what the flight recorders write (absolute), where the pipeline wants them.
     """
     argv = (
         *(("nice", "-n", str(config.nice)) if config.nice > 0 else ()),
@@ -99,8 +108,10 @@ def launch(config: PipelineConfig, model: str, deploy_file: Path, port: int, bas
         added[plugin.ENVIRONMENT] = ",".join(config.patches)
     if config.bugs:
         added[plugin.BUGS_ENVIRONMENT] = ",".join(config.bugs)
-    unset = (*UNSET_ENV, plugin.ENVIRONMENT, plugin.BUGS_ENVIRONMENT)
-    kept = {key: value for key, value in base_env.items() if key not in unset}
+    if config.recorder and recorder is not None:
+        added[recorder_plugin.ENVIRONMENT] = str(recorder)
+    own = (*UNSET_ENV, plugin.ENVIRONMENT, plugin.BUGS_ENVIRONMENT, recorder_plugin.ENVIRONMENT)
+    kept = {key: value for key, value in base_env.items() if key not in own}
     environment = kept | added | dict(config.env)
     _refuse_without_plugin(config, environment)
     return Launch(argv, environment, config.host, port)

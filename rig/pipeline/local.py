@@ -19,6 +19,7 @@ from pathlib import Path
 from rig.clock import monotonic_ns, to_s
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.errors import PipelineError
+from rig.events import ring
 from rig.events.journal import Journal
 from rig.events.types import PipelineKept, PipelineReady, PipelineStopped
 from rig.pipeline import deploy, golden, preflight, probe, reports, tree
@@ -32,8 +33,9 @@ class LocalPipeline:
     """One server, started once.
 
     `model` is a folder (absolute) or a Hugging Face name; the golden server needs none. In `folder`, the run's results
-    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`. A server that serves
-    several runs has a `home` besides, where it runs and writes its whole log; each run then gets its part of that.
+    folder, it writes `server/deploy.yaml` (vLLM-Omni only), `server/launch.json` and `logs/`; the engines `recorder/`.
+    A server that serves several runs has a `home` besides, where it runs, records and writes its whole log; each run
+    then gets its part of that.
     """
 
     def __init__(
@@ -145,6 +147,7 @@ class LocalPipeline:
         """End a run's part of the server and leave it running; another run may take it over."""
         await asyncio.to_thread(self.log.close)
         self._log_end = self.log.end
+        self._copy_rings()
         self._journal.record(PipelineKept)
 
     def unread(self) -> list[str]:
@@ -183,7 +186,8 @@ class LocalPipeline:
             return golden.launch(self.config, work, port, environment)
         deploy_file = work / "deploy.yaml"
         deploy.write_deploy(self.config, deploy_file)
-        return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment)
+        recorder = (self._home / ring.FOLDER).resolve()
+        return deploy.launch(self.config, self._model, deploy_file.resolve(), port, environment, recorder)
 
     def _follow_log(self, logs: Path) -> None:
         shared = self._home / "logs" / "server.log" if self._home != self._folder else None
@@ -197,6 +201,12 @@ class LocalPipeline:
         for name in ("launch.json", "deploy.yaml"):
             if (self._home / "server" / name).is_file():
                 shutil.copyfile(self._home / "server" / name, self._folder / "server" / name)
+
+    def _copy_rings(self) -> None:
+        """What the engines did last, up to the end of this run's part of the server."""
+        rings = self._home / ring.FOLDER
+        if self._home != self._folder and rings.is_dir():
+            shutil.copytree(rings, self._folder / ring.FOLDER, dirs_exist_ok=True)
 
     async def _start_warden(self, launch: Launch, work: Path, logs: Path) -> None:
         with (logs / "warden.log").open("wb") as complaints:
@@ -287,6 +297,7 @@ class LocalPipeline:
         if self._stopped is None:
             self._stopped = await asyncio.to_thread(self._stop_without_warden)
         await asyncio.to_thread(self.log.close)
+        self._copy_rings()
         self._journal.record(
             PipelineStopped,
             forced=self._stopped.forced,

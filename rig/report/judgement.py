@@ -1,6 +1,7 @@
 """A run judged: its history, every check, every figure and the totals, from one pass over the journals."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rig.checks import CHECKS, results
@@ -10,6 +11,8 @@ from rig.measure import FIGURES, figures
 from rig.measure.figure import Figure
 from rig.measure.totals import Totals, TotalsFold
 from rig.metrics.calls import CallCounts, CallCountsFold
+from rig.recorder.callers import CallerActs, CallerLog
+from rig.recorder.timeline import Timelines, timelines_of
 from rig.report.html.gather import Gather, Gathered
 from rig.verdict import CheckResult, Verdict, merge
 
@@ -24,6 +27,8 @@ class Judgement:
     totals: Totals
     gathered: Guarded[Gathered]
     """What the page shows of the calls; asked when the page is made, so that its errors hurt nothing else."""
+    callers: Guarded[CallerActs]
+    """What the callers did while the engines were recorded; asked late for the same reason."""
     measures: tuple[Guarded[Figure], ...] = ()
     """The measures themselves, for whoever shows their values in another way."""
     counts: Guarded[CallCounts] | None = None
@@ -32,6 +37,14 @@ class Judgement:
     def verdict(self) -> Verdict:
         """Fail beats unknown beats pass."""
         return merge(check.verdict for check in self.checks)
+
+    @cached_property
+    def timelines(self) -> Timelines:
+        """What the engines' recorders say of each moment that went wrong. Never raises: telling changes no verdict."""
+        try:
+            return timelines_of(self.history, self.checks, self.callers.result())
+        except Exception as error:  # noqa: BLE001 - see above
+            return Timelines((), (f"the recorders could not be read: {error!r}",))
 
     @property
     def sentence(self) -> str:
@@ -51,14 +64,16 @@ def judge_folder(folder: Path) -> Judgement:
     measures = [Guarded(measure, history) for measure in FIGURES]
     totals = Guarded(TotalsFold, history)
     gathered = Guarded(Gather, history)
+    callers = Guarded(CallerLog, history)
     counts = Guarded(CallCountsFold, history)
-    run_folds(history, (*checks, *measures, totals, gathered, counts))
+    run_folds(history, (*checks, *measures, totals, gathered, callers, counts))
     return Judgement(
         history,
         results(CHECKS, checks),
         figures(history, measures),
         totals.result(),
         gathered,
+        callers,
         tuple(measures),
         counts,
     )

@@ -6,6 +6,8 @@ from typing import Any
 from rig.clock import to_s, utc_label
 from rig.events.types import Act
 from rig.measure.figure import Figure, Stats
+from rig.recorder.folder import not_recorded
+from rig.report import recorder
 from rig.report.banner import banner
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY, limits
@@ -31,6 +33,7 @@ def render(judgement: Judgement) -> str:
         "## Checks",
         checks_table(judgement),
         *_findings(judgement),
+        *recorder.blocks(judgement.history, judgement.timelines),
         "## What a caller heard",
         figures_table(judgement.figures),
         "## What the callers did",
@@ -148,6 +151,7 @@ def _run(judgement: Judgement) -> str:
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "not recorded"),
         ("engine patches", _changes(made.get("engine_patches"))),
         ("engine bugs put back", _changes(made.get("engine_bugs"))),
+        ("flight recorder", not_recorded(history) or "on"),
         ("commit", str(made.get("commit", "not recorded"))),
         ("host", str(made.get("host", "not recorded"))),
     )

@@ -1,6 +1,7 @@
 """On the real pipeline: the verdict says what really happened. Each test boots all three stages (about two minutes)."""
 
 import os
+import re
 import signal
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -9,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rig.config.pipeline import STAGE_NAMES
 from tests.engine.rigrun import RIG, RigRun, kill, locust_of, rig_run, wait_mid_call, wait_until
 
 
@@ -43,6 +45,22 @@ def test_a_killed_process_is_a_fail_that_names_process_signal_and_time(stage: st
         assert summary.startswith(f"{stage} (pid {run.pid_of(stage)}) was killed by SIGKILL at ")
         assert " s (load)" in summary
         assert run.left_running() == []
+        if stage in STAGE_NAMES:
+            assert_the_report_tells_its_last_steps(run, stage)
+
+
+def assert_the_report_tells_its_last_steps(run: RigRun, stage: str) -> None:
+    """The killed engine's own ring was read, and stands on one timeline with the others and the callers."""
+    ring = run.folder / "recorder" / f"stage-{STAGE_NAMES.index(stage)}.{run.pid_of(stage)}.ring"
+    assert ring.is_file()
+    report = (run.folder / "report.md").read_text()
+    told = report.partition("## What the engines did last")[2].partition("\n## ")[0]
+    assert f"{stage} (pid {run.pid_of(stage)}) was killed by SIGKILL" in told
+    assert f"- {stage} was " in told
+    for who in STAGE_NAMES:
+        assert re.search(rf" {who} +add duplex-[0-9a-f]{{8}} e\d+ \(c00", told), f"no request of a call in {who}"
+    assert re.search(r"> c00\d-\d{4} +begins to speak", told)
+    assert "What the engines did last" in (run.folder / "report.html").read_text()
 
 
 def test_a_frozen_stage_is_no_pass_while_every_process_lives(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ TIERS: dict[str, int] = {
     "rig.history": 3,
     "rig.measure": 3,
     "rig.explained": 3,
+    "rig.recorder": 3,
     "rig.verdict": 3,
     # 4 telling
     "rig.live": 4,

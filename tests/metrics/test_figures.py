@@ -34,7 +34,7 @@ def found(measure: Measure) -> Samples:
 def test_values_are_in_seconds_by_scenario(tmp_path: Path, call: Call) -> None:
     measure = made(ChunkGap, tmp_path)
     for value_ms in (40, 100, 260):
-        measure.add(call, call.start.t_ns, value_ms * NS_PER_MS)
+        measure.add(call, call.start.t_ns, value_ms * NS_PER_MS, of=call.start)
     samples = found(measure)
     at = {
         le: samples[series("rig_chunk_gap_seconds_bucket", scenario="barge_in", le=le)]
@@ -46,7 +46,7 @@ def test_values_are_in_seconds_by_scenario(tmp_path: Path, call: Call) -> None:
 
 def test_what_a_stall_suppressed_is_in_the_corrected_histogram_alone(tmp_path: Path, call: Call) -> None:
     measure = made(ChunkGap, tmp_path)
-    measure.add(call, call.start.t_ns, 5 * NS_PER_S, interval_ns=NS_PER_S)
+    measure.add(call, call.start.t_ns, 5 * NS_PER_S, interval_ns=NS_PER_S, of=call.start)
     samples = found(measure)
     assert samples[series("rig_chunk_gap_seconds_count", scenario="barge_in")] == 1
     assert samples[series("rig_chunk_gap_corrected_seconds_count", scenario="barge_in")] == 5
@@ -55,7 +55,7 @@ def test_what_a_stall_suppressed_is_in_the_corrected_histogram_alone(tmp_path: P
 def test_small_numbers_are_exact(tmp_path: Path, call: Call) -> None:
     measure = made(Stalls, tmp_path)
     for count in (0, 1, 1, 3):
-        measure.add(call, call.start.t_ns, count * NS_PER_S)
+        measure.add(call, call.start.t_ns, count * NS_PER_S, of=call.start)
     samples = found(measure)
     at = {le: samples[series("rig_audio_stalls_bucket", scenario="barge_in", le=le)] for le in ("0.0", "1.0", "2.0")}
     assert list(at.values()) == [1, 3, 3]

@@ -108,6 +108,14 @@ def test_a_list_of_plugins_without_the_rigs_is_refused_where_bugs_are_wanted(tmp
         )
 
 
+def test_the_engines_are_told_where_to_record_unless_the_pipeline_does_not_want_it(tmp_path: Path) -> None:
+    folder, other = tmp_path / "recorder", {"RIG_RECORDER": "/elsewhere"}
+    launch = deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, other, folder)
+    assert launch.env["RIG_RECORDER"] == str(folder)
+    launch = deploy.launch(config(recorder=False), "/model", tmp_path / "d.yaml", 8099, other, folder)
+    assert "RIG_RECORDER" not in launch.env
+
+
 def test_a_list_of_plugins_without_the_rigs_is_refused_where_patches_are_wanted(tmp_path: Path) -> None:
     environment = {"VLLM_PLUGINS": "rig_cpu"}
     with pytest.raises(UsageError, match="leaves out rig_patches"):

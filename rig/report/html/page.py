@@ -7,7 +7,7 @@ from importlib.resources import files
 from string import Template
 
 from rig.report.banner import banner
-from rig.report.html import distributions, sections, svg, timeline
+from rig.report.html import distributions, recorded, sections, svg, timeline
 from rig.report.html.gather import Gathered
 from rig.report.html.incidents import incidents_of
 from rig.report.html.markup import Markup, el, escaped, joined, script_json
@@ -66,6 +66,7 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
         "symbols": svg.symbols(),
         "verdict": sections.verdict(judgement),
         "incidents": sections.incidents(history, found, gathered),
+        "recorded": recorded.render(history, judgement.timelines),
         "rows": timeline.render(rows, scale),
         "key": _key(),
         "bin": escaped(f"{scale.width_s:g} s"),

@@ -1,5 +1,6 @@
 """The page: everything in order in one file, hostile text stays text, nothing is fetched from anywhere."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from rig.events import types as ev
 from rig.fold import Guarded
 from rig.report.html import page
 from rig.report.html.gather import Gather
-from rig.report.judgement import Judgement
 from rig.report.write import PAGE_FILE, write_all
 from tests.builders import Run
 from tests.report.html.runs import judged, sound, with_death, with_stuck_turn
@@ -114,7 +114,7 @@ def test_a_page_that_cannot_be_made_says_so_and_leaves_the_verdict(tmp_path: Pat
         def result(self) -> object:  # type: ignore[override]
             raise ValueError("<b>no bins</b>")
 
-    broken = Judgement(good.history, good.checks, good.figures, good.totals, Guarded(Broken, good.history))
+    broken = dataclasses.replace(good, gathered=Guarded(Broken, good.history))
     html = page.of(broken)
     assert "talker (pid 102) was killed by SIGKILL" in html
     assert "&lt;b&gt;no bins&lt;/b&gt;" in html

@@ -1,5 +1,6 @@
 """The parts of the page: each verdict is told in words, evidence is complete or says how much is missing."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tests.report.html.test_markup import Reader
 
 
 def with_checks(judgement: Judgement, *checks: CheckResult) -> Judgement:
-    return Judgement(judgement.history, checks, judgement.figures, judgement.totals, judgement.gathered)
+    return dataclasses.replace(judgement, checks=checks)
 
 
 def a_check(name: str, verdict: Verdict, *findings: Finding, more: int = 0) -> CheckResult:

@@ -1,0 +1,363 @@
+"""What is recorded: the methods of one scheduler, and of its chunk transfer adapter, seen from around them.
+
+The functions are put on the object, not on its class. So each call is seen once, however often a class calls the method
+that it replaces, and whatever patches have put around the classes' own is inside. An exception of the engine goes on as
+it came; one of the recorder takes the recorder off.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic_ns as now_ns
+from typing import Any, TypeVar
+
+from rig.engine.recorder import source
+from rig.engine.recorder.writer import U32, Counts, RingWriter, microseconds
+from rig.events import ring
+from rig.events.ring import Kind, Queue
+
+IDLE_EVERY_NS = 250_000_000
+"""Steps without a request are counted; one record so often says that they go on. A parked request makes thousands."""
+MAX_ENDED_AT_ONCE = 64
+MAX_STEPS_IN_FLIGHT = 64
+
+Result = TypeVar("Result")
+Method = Callable[..., Any]
+"""A method of the engine: its types are the engine's, which are not looked into."""
+
+_PARKING = {
+    "chunk_transfer_adapter": (
+        "waiting_for_chunk_waiting_requests",
+        "waiting_for_chunk_running_requests",
+        "_held_non_active",
+    ),
+    "input_coordinator": ("_waiting_for_chunk_waiting", "_waiting_for_chunk_running", "_waiting_for_input"),
+}
+"""Where vLLM-Omni sets requests aside until input comes: attribute of the scheduler, and the lists of what it holds."""
+
+
+class Recording:
+    """One scheduler that is being recorded. `off` is told why, when the recorder fails and takes itself off."""
+
+    def __init__(self, scheduler: Any, writer: RingWriter, off: Callable[[str], None]) -> None:
+        self.writer = writer
+        self._scheduler = scheduler
+        self._off = off
+        self._write_step = writer.step
+        self._blocks = scheduler.kv_cache_manager.block_pool.free_block_queue
+        self._began_ns = 0
+        self._step = 0
+        self._in_flight: dict[int, tuple[int, int]] = {}
+        self._empty = 0
+        self._idle_ns = 0
+        self._idle_counts: Counts | None = None
+        self._keepers: list[tuple[Any, str]] = []
+        self._unseen_adapter = True
+        self._sending = ""
+        self._raised: BaseException | None = None
+        self._put_on: list[tuple[Any, str]] = []
+
+    def begin(self) -> None:
+        """Put every function on."""
+        for name, around in {
+            "schedule": self._around_schedule,
+            "_update_after_schedule": self._around_after_schedule,
+            "update_from_output": self._around_update,
+            "add_request": self._around_add,
+            "finish_requests": self._around_finish,
+            "_free_request": self._around_free,
+            "_handle_stopped_request": self._around_stopped,
+            "_preempt_request": self._around_preempt,
+        }.items():
+            self._put(self._scheduler, name, around)
+
+    def end(self) -> None:
+        """Take every function off again."""
+        while self._put_on:
+            owner, name = self._put_on.pop()
+            vars(owner).pop(name, None)
+
+    def _put(self, owner: Any, name: str, around: Callable[[Method], Method]) -> None:
+        setattr(owner, name, around(getattr(owner, name)))
+        self._put_on.append((owner, name))
+
+    def _fail(self, error: Exception) -> None:
+        """The recorder is wrong about the engine: it goes, the engine stays."""
+        if self._put_on:
+            self.end()
+            self._off(f"it failed: {type(error).__name__}: {error}")
+
+    def _safely(self, note: Callable[..., Result], *arguments: object) -> Result | None:
+        try:
+            return note(*arguments)
+        except Exception as error:  # noqa: BLE001 - what the recorder raises must not end the engine
+            self._fail(error)
+            return None
+
+    # ---- steps
+
+    def _around_schedule(self, schedule: Method) -> Method:
+        def recorded(*args: object, **kwargs: object) -> object:
+            self._began_ns = now_ns()
+            try:
+                return schedule(*args, **kwargs)
+            except Exception as error:
+                self._safely(self._error, "schedule", error)
+                raise
+
+        return recorded
+
+    def _around_after_schedule(self, after_schedule: Method) -> Method:
+        """The step as it is before the scheduler looks its requests up, which is where a zombie ends the engine."""
+        note = self._note_schedule
+
+        def recorded(output: Any) -> None:
+            try:
+                note(output.num_scheduled_tokens)
+            except Exception as error:  # noqa: BLE001 - see _safely
+                self._fail(error)
+            after_schedule(output)
+
+        return recorded
+
+    def _note_schedule(self, tokens: dict[str, int]) -> None:
+        t_ns = now_ns()
+        counts = self._counts()
+        if not tokens:
+            self._note_idle(t_ns, counts)
+            return
+        self._step = step = (self._step + 1) & U32
+        empty, self._empty, self._idle_counts = self._empty, 0, None
+        spent_us = microseconds(t_ns - self._began_ns)
+        self._write_step(Kind.SCHEDULE, t_ns, step, counts, tokens, spent_us, 0, empty)
+        if len(self._in_flight) >= MAX_STEPS_IN_FLIGHT:
+            self._in_flight.clear()
+        self._in_flight[id(tokens)] = step, self._began_ns
+
+    def _note_idle(self, t_ns: int, counts: Counts) -> None:
+        self._empty = min(self._empty + 1, U32)
+        if counts != self._idle_counts or t_ns - self._idle_ns >= IDLE_EVERY_NS:
+            self._idle_ns, self._idle_counts = t_ns, counts
+            self._write_step(Kind.IDLE, t_ns, self._step, counts, {}, 0, 0, self._empty)
+
+    def _around_update(self, update: Method) -> Method:
+        note = self._note_update
+
+        def recorded(output: Any, answer: Any) -> object:
+            tokens = output.num_scheduled_tokens
+            begin_ns = now_ns()
+            if tokens and len(answer.req_id_to_index) < len(tokens):
+                self._safely(self._note_missing, begin_ns, tokens, answer.req_id_to_index)
+            try:
+                told = update(output, answer)
+            except Exception as error:
+                self._safely(self._error, "update_from_output", error)
+                raise
+            if tokens:
+                try:
+                    note(tokens, begin_ns)
+                except Exception as error:  # noqa: BLE001 - see _safely
+                    self._fail(error)
+            return told
+
+        return recorded
+
+    def _note_update(self, tokens: dict[str, int], begin_ns: int) -> None:
+        t_ns = now_ns()
+        step, scheduled_ns = self._in_flight.pop(id(tokens), (0, t_ns))
+        spent_us, step_us = microseconds(t_ns - begin_ns), microseconds(t_ns - scheduled_ns)
+        self._write_step(Kind.UPDATE, t_ns, step, self._counts(), {}, spent_us, step_us)
+
+    def _note_missing(self, t_ns: int, tokens: dict[str, int], rows: dict[str, int]) -> None:
+        """Requests of a step that the scheduler still tracks, and that the worker left out of its answer."""
+        tracked = self._scheduler.requests
+        missing = {name: count for name, count in tokens.items() if name not in rows and name in tracked}
+        if missing:
+            step, _ = self._in_flight.get(id(tokens), (0, 0))
+            self._write_step(Kind.MISSING_ROWS, t_ns, step, self._counts(), missing)
+
+    # ---- requests
+
+    def _around_add(self, add: Method) -> Method:
+        def recorded(request: Any) -> object:
+            if self._unseen_adapter:
+                self._safely(self._meet_adapter)
+            before = self._safely(self._status_of, request.request_id)
+            try:
+                result = add(request)
+            except Exception as error:
+                self._safely(self._error, "add_request", error, request.request_id)
+                raise
+            self._safely(self._note_add, request, ring.NO_STATUS if before is None else before)
+            return result
+
+        return recorded
+
+    def _note_add(self, request: Any, before: int) -> None:
+        name = request.request_id
+        queues, statuses = (0, self._where(name)), (before, self._status_of(name))
+        values = request.num_prompt_tokens, int(request.resumable)
+        self.writer.request(Kind.ADD, now_ns(), name, queues, statuses, values)
+
+    def _around_finish(self, finish: Method) -> Method:
+        """An end from outside, for most part the abort of a caller who has gone."""
+
+        def recorded(request_ids: Any, finished_status: Any) -> object:
+            if isinstance(request_ids, Iterator):
+                request_ids = tuple(request_ids)
+            t_ns = now_ns()
+            before = self._safely(self._states, request_ids)
+            try:
+                return finish(request_ids, finished_status)
+            except Exception as error:
+                self._safely(self._error, "finish_requests", error)
+                raise
+            finally:
+                self._safely(self._note_finish, t_ns, before or [], int(finished_status))
+
+        return recorded
+
+    def _states(self, request_ids: Any) -> list[tuple[str, int, int]]:
+        """Of each request that is to end: where it is, and in which status."""
+        if isinstance(request_ids, str):
+            request_ids = (request_ids,)
+        names: Iterable[str] = self._scheduler.requests if request_ids is None else request_ids
+        few = [name for name, _ in zip(names, range(MAX_ENDED_AT_ONCE), strict=False)]
+        return [(name, self._where(name), self._status_of(name)) for name in few]
+
+    def _note_finish(self, t_ns: int, before: list[tuple[str, int, int]], finished: int) -> None:
+        for name, queue, status in before:
+            self.writer.request(Kind.ABORT, t_ns, name, (queue, self._where(name)), (status, finished))
+
+    def _around_free(self, free: Method) -> Method:
+        def recorded(request: Any, *args: object, **kwargs: object) -> object:
+            self._safely(self._note_free, request)
+            return free(request, *args, **kwargs)
+
+        return recorded
+
+    def _note_free(self, request: Any) -> None:
+        where, status = self._where(request.request_id, request), int(request.status)
+        values = request.num_computed_tokens, request.num_output_tokens
+        self.writer.request(Kind.FREE, now_ns(), request.request_id, (where, where), (status, status), values)
+
+    def _around_stopped(self, handle: Method) -> Method:
+        """The end of a request, or of one segment of a session that goes on."""
+
+        def recorded(request: Any) -> object:
+            before = self._safely(self._state, request)
+            finished = handle(request)
+            self._safely(self._note_change, Kind.STOP, request, before, int(bool(finished)))
+            return finished
+
+        return recorded
+
+    def _around_preempt(self, preempt: Method) -> Method:
+        def recorded(request: Any, *args: object, **kwargs: object) -> object:
+            before = self._safely(self._state, request)
+            result = preempt(request, *args, **kwargs)
+            self._safely(self._note_change, Kind.PREEMPT, request, before, 0)
+            return result
+
+        return recorded
+
+    def _state(self, request: Any) -> tuple[int, int]:
+        return self._where(request.request_id, request), int(request.status)
+
+    def _note_change(self, kind: Kind, request: Any, before: tuple[int, int] | None, value: int) -> None:
+        if before is not None:
+            queues, statuses = zip(before, self._state(request), strict=True)
+            self.writer.request(kind, now_ns(), request.request_id, queues, statuses, (value, 0))
+
+    # ---- chunks
+
+    def _meet_adapter(self) -> None:
+        """The adapter is made after the scheduler's own part; no chunk comes before the first request."""
+        self._unseen_adapter = False
+        for attribute, lists in _PARKING.items():
+            keeper = getattr(self._scheduler, attribute, None)
+            if keeper is not None:
+                self._keepers += [(keeper, name) for name in lists if hasattr(keeper, name)]
+        adapter = getattr(self._scheduler, "chunk_transfer_adapter", None)
+        if adapter is None:
+            return
+        if problems := source.misfits(type(adapter), source.ADAPTER_METHODS):
+            self._off(f"its chunks alone: {'; '.join(problems)}")
+            return
+        self._put(adapter, "_commit_received_chunk", self._around_commit)
+        self._put(adapter, "_send_single_request_for_generation", self._around_send)
+        self._put(adapter.connector, "put", self._around_put)
+
+    def _around_commit(self, commit: Method) -> Method:
+        """A chunk that came, on the thread that receives."""
+
+        def recorded(request: Any, result: Any, **kwargs: Any) -> object:
+            self._safely(self._note_chunk, Kind.CHUNK_IN, request.request_id, kwargs.get("chunk_id", -1), result[1])
+            return commit(request, result, **kwargs)
+
+        return recorded
+
+    def _around_send(self, send: Method) -> Method:
+        def recorded(task: Any, *args: object) -> object:
+            self._sending = task["request"].request_id
+            return send(task, *args)
+
+        return recorded
+
+    def _around_put(self, put: Method) -> Method:
+        """A chunk that left, on the thread that sends."""
+
+        def recorded(*args: object, **kwargs: Any) -> object:
+            result: Any = put(*args, **kwargs)
+            chunk = str(kwargs.get("put_key", "")).rpartition("_")[2]
+            number = int(chunk) if chunk.isdecimal() else -1
+            size = result[1] if result[0] else -1
+            self._safely(self._note_chunk, Kind.CHUNK_OUT, self._sending, number, size)
+            return result
+
+        return recorded
+
+    def _note_chunk(self, kind: Kind, request_id: str, chunk: int, size: int) -> None:
+        self.writer.request(kind, now_ns(), request_id, values=(int(chunk), int(size)))
+
+    # ---- the scheduler's books
+
+    def _counts(self) -> Counts:
+        scheduler = self._scheduler
+        parked = 0
+        for keeper, name in self._keepers:
+            parked += len(getattr(keeper, name))
+        waiting, skipped = len(scheduler.waiting), len(scheduler.skipped_waiting)
+        return len(scheduler.running), waiting, skipped, parked, self._blocks.num_free_blocks
+
+    def _where(self, request_id: str, request: Any = None) -> int:
+        """In which queues a request is, and whether the scheduler still tracks one of this id.
+
+        A request that is not given is the tracked one; where none is tracked, anything of this id counts.
+        """
+        scheduler = self._scheduler
+        tracked = scheduler.requests.get(request_id)
+        if request is None:
+            request = tracked
+        found = Queue.NONE if tracked is None else Queue.TRACKED
+        for queue, held in (
+            (Queue.RUNNING, scheduler.running),
+            (Queue.WAITING, scheduler.waiting),
+            (Queue.SKIPPED_WAITING, scheduler.skipped_waiting),
+            *((Queue.PARKED, getattr(keeper, name)) for keeper, name in self._keepers),
+        ):
+            if request in held if request is not None else any(one.request_id == request_id for one in held):
+                found |= queue
+        return int(found)
+
+    def _status_of(self, request_id: str) -> int:
+        request = self._scheduler.requests.get(request_id)
+        return ring.NO_STATUS if request is None else int(request.status)
+
+    def _error(self, where: str, error: Exception, request_id: str | None = None) -> None:
+        """Once, however many of the recorded methods it passes through."""
+        if error is self._raised:
+            return
+        self._raised = error
+        named = error.args[0] if error.args else None
+        if request_id is None and self.writer.knows(named):
+            request_id = named
+        self.writer.error(now_ns(), request_id, f"{where}: {type(error).__name__}: {error}")

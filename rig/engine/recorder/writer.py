@@ -1,0 +1,184 @@
+"""The writing end of a ring: one process, no lock, no system call on the way of a record.
+
+The file is mapped and shared, so that what was written is there after SIGKILL. Its whole size is claimed from the disk
+when it is made: a disk that is full then means no recorder, and never a SIGBUS later. A slot is claimed by one step of
+a counter, which the interpreter does not interrupt: the scheduler's thread writes, and the two that carry chunks.
+"""
+
+import itertools
+import mmap
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rig.clock import boot_id, monotonic_ns, wall_ns
+from rig.events import ring
+from rig.events.ring import Kind
+
+_STEPS = [ring.step_struct(ids).pack_into for ids in range(ring.IDS_A_RECORD + 1)]
+_EMPTY = _STEPS[0]
+_REQUEST = ring.request_struct().pack_into
+_ERROR = ring.error_struct().pack_into
+_RECORD_BYTES, _RING_AT, _MASK = ring.RECORD_BYTES, ring.RING_AT, ring.SLOTS - 1
+_WIDEST = ring.IDS_A_RECORD
+U32 = (1 << 32) - 1
+_U16 = (1 << 16) - 1
+
+assert ring.SLOTS & _MASK == 0, "a slot is found by a mask"
+
+Counts = tuple[int, int, int, int, int]
+"""Requests in running, waiting, skipped_waiting and parked, and free KV blocks."""
+
+
+class RingWriter:
+    """A new ring file. Raises OSError when it cannot be made."""
+
+    def __init__(self, path: Path, stage: int, scheduler: str, statuses: Mapping[int, str]) -> None:
+        self.path = path
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        try:
+            os.posix_fallocate(descriptor, 0, ring.FILE_BYTES)
+            self._map = mmap.mmap(descriptor, ring.FILE_BYTES)
+            # Every page is touched now, so that no step has to wait for one.
+            self._map[:] = bytes(ring.FILE_BYTES)
+        except OSError:
+            path.unlink()
+            raise
+        finally:
+            os.close(descriptor)
+        self._claim = itertools.count(1).__next__
+        self._claim_id = itertools.count(1).__next__
+        self._numbers: dict[str, int] = {}
+        self._names: list[str | None] = [None] * ring.ID_SLOTS
+        header = ring.RingHeader(
+            stage=stage,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            boot_id=boot_id(),
+            t_ns=monotonic_ns(),
+            wall_ns=wall_ns(),
+            scheduler=scheduler,
+            statuses=dict(statuses),
+        )
+        text = msgspec.json.encode(header)
+        assert len(text) < ring.HEADER_BYTES - 16
+        self._map[8 : 12 + len(text)] = len(text).to_bytes(4, "little") + text
+        # Last: a file with its mark has a whole header.
+        self._map[:8] = ring.MAGIC
+
+    def number(self, request_id: str) -> int:
+        """The number of a request id; the first time it is written into the id table."""
+        found = self._numbers.get(request_id)
+        if found is not None:
+            return found
+        number = self._claim_id()
+        slot = number % ring.ID_SLOTS
+        if (forgotten := self._names[slot]) is not None:
+            self._numbers.pop(forgotten, None)
+        self._names[slot] = request_id
+        text = request_id.encode("utf-8", "replace")[: ring.ID_TEXT_BYTES]
+        at = ring.IDS_AT + slot * ring.ID_BYTES
+        end = at + ring.ID_TAIL_AT
+        self._map[end : end + 4] = bytes(4)
+        ring.ID_ENTRY.pack_into(self._map, at, number, len(text))
+        self._map[at + ring.ID_ENTRY.size : at + ring.ID_ENTRY.size + len(text)] = text
+        self._map[end : end + 4] = number.to_bytes(4, "little")
+        self._numbers[request_id] = number
+        return number
+
+    def step(
+        self,
+        kind: Kind,
+        t_ns: int,
+        step: int,
+        counts: Counts,
+        tokens: Mapping[str, int],
+        spent_us: int = 0,
+        step_us: int = 0,
+        empty: int = 0,
+    ) -> None:
+        """What a step did. More than 16 requests take further records; beyond 64 they are only counted."""
+        count = len(tokens)
+        if count == 0:
+            seq = self._claim()
+            _EMPTY(
+                self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+                seq, t_ns, kind, 0, 0, step, *counts, spent_us, step_us, empty, 0, seq,
+            )  # fmt: skip
+            return
+        if count > _WIDEST:
+            self._wide_step(kind, t_ns, step, counts, tokens)
+            return
+        numbers = self._numbers
+        try:
+            ids = [numbers[request_id] for request_id in tokens]
+        except KeyError:
+            ids = [self.number(request_id) for request_id in tokens]
+        seq = self._claim()
+        _STEPS[count](
+            self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+            seq, t_ns, kind, count, 0, step, *counts, spent_us, step_us, empty, 0, *ids, *tokens.values(), seq,
+        )  # fmt: skip
+
+    def request(
+        self,
+        kind: Kind,
+        t_ns: int,
+        request_id: str,
+        queues: tuple[int, int] = (0, 0),
+        statuses: tuple[int, int] = (ring.NO_STATUS, ring.NO_STATUS),
+        values: tuple[int, int] = (0, 0),
+    ) -> None:
+        """What happened to one request: queues and statuses before and after, two values that depend on the kind."""
+        number = self.number(request_id)
+        seq = self._claim()
+        _REQUEST(
+            self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+            seq, t_ns, kind, 1, 0, number, *queues, *statuses, *values, seq,
+        )  # fmt: skip
+
+    def error(self, t_ns: int, request_id: str | None, text: str) -> None:
+        """An exception that left the scheduler, and the request that it names."""
+        number = 0 if request_id is None else self.number(request_id)
+        data = text.encode("utf-8", "replace")[: ring.ERROR_TEXT_BYTES]
+        seq = self._claim()
+        at = _RING_AT + (seq & _MASK) * _RECORD_BYTES
+        _ERROR(self._map, at, seq, t_ns, Kind.ERROR, 0, 0, number, len(data), data, seq)
+
+    def knows(self, request_id: object) -> bool:
+        """Whether a request of this id was recorded lately."""
+        return isinstance(request_id, str) and request_id in self._numbers
+
+    def _wide_step(self, kind: Kind, t_ns: int, step: int, counts: Counts, tokens: Mapping[str, int]) -> None:
+        listed = list(itertools.islice(tokens.items(), _WIDEST * ring.MAX_RECORDS_A_STEP))
+        more = len(tokens) - len(listed)
+        for first in range(0, len(listed), _WIDEST):
+            part = listed[first : first + _WIDEST]
+            ids = [self.number(request_id) for request_id, _ in part]
+            self._step_part(kind, t_ns, step, counts, ids, [count for _, count in part], first > 0, more)
+
+    def _step_part(
+        self,
+        kind: Kind,
+        t_ns: int,
+        step: int,
+        counts: Counts,
+        ids: Sequence[int],
+        tokens: Sequence[int],
+        continued: bool,
+        more: int,
+    ) -> None:
+        seq = self._claim()
+        _STEPS[len(ids)](
+            self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+            seq, t_ns, kind, len(ids), ring.CONTINUED if continued else 0,
+            step, *counts, 0, 0, 0, min(more, _U16), *ids, *tokens, seq,
+        )  # fmt: skip
+
+
+def microseconds(ns: int) -> int:
+    """Whole microseconds of a duration, within what a record can hold."""
+    return min(max(ns, 0) // 1_000, U32)

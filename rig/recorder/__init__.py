@@ -1,0 +1,1 @@
+"""What the flight recorders left in a run folder, read back."""

@@ -1,0 +1,212 @@
+"""Real schedulers, without a model: what they do stands in the ring, and they do the same as without it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("vllm")
+
+from rig.engine.patches.registry import patched
+from rig.engine.recorder import recording
+from rig.engine.recorder.plugin import record
+from rig.engine.repro.bench import Bench, Kind, Setup
+from rig.events import ring
+from rig.events.ring import Kind as Record
+from rig.events.ring import Queue
+from rig.recorder import rings
+from rig.recorder.rings import Change, Raised, Ring, Step
+
+pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
+
+TOKEN_BY_TOKEN = [kind for kind in Kind if kind is not Kind.OMNI_GENERATION]
+
+
+class Recorded:
+    """A bench whose scheduler is recorded."""
+
+    def __init__(self, folder: Path, setup: Setup) -> None:
+        self.folder = folder
+        self.bench = Bench(setup)
+        record(self.bench.scheduler, folder)
+
+    def ring(self) -> Ring:
+        (path,) = self.folder.glob("*.ring")
+        return rings.read(path)
+
+    def changes(self, kind: Record) -> list[Change]:
+        return [one for one in self.ring().records if isinstance(one, Change) and one.kind is kind]
+
+    def steps(self, kind: Record) -> list[Step]:
+        return [one for one in self.ring().records if isinstance(one, Step) and one.kind is kind]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Recorded]:
+    one = Recorded(tmp_path, Setup(getattr(request, "param", Kind.SCHEDULER)))
+    yield one
+    one.bench.close()
+
+
+every_kind = pytest.mark.parametrize("recorded", list(Kind), indirect=True)
+token_by_token = pytest.mark.parametrize("recorded", TOKEN_BY_TOKEN, indirect=True)
+
+
+@every_kind
+def test_a_request_is_followed_from_add_to_free(recorded: Recorded) -> None:
+    recorded.bench.add("one", prompt=30, max_tokens=1)
+    recorded.bench.step()
+    (added,) = recorded.changes(Record.ADD)
+    assert (added.request, added.values, added.status, added.status_after) == ("one", (30, 0), None, "WAITING")
+    assert added.queue_after == Queue.WAITING | Queue.TRACKED
+    (scheduled,), (updated,) = recorded.steps(Record.SCHEDULE), recorded.steps(Record.UPDATE)
+    assert scheduled.tokens == {"one": 30}
+    assert (scheduled.running, scheduled.waiting) == (1, 0)
+    assert updated.step == scheduled.step
+    assert updated.step_us >= updated.spent_us
+    assert updated.free_blocks > scheduled.free_blocks
+    (freed,) = recorded.changes(Record.FREE)
+    assert freed.status in ("FINISHED_LENGTH_CAPPED", "FINISHED_STOPPED")
+    assert recorded.ring().header.scheduler == recorded.bench.setup.kind
+
+
+@every_kind
+def test_a_recorded_scheduler_does_the_same_as_another(recorded: Recorded) -> None:
+    bare = Bench(recorded.bench.setup)
+    for bench in (bare, recorded.bench):
+        for index in range(12):
+            bench.add(f"r{index}", prompt=20 + index, max_tokens=4)
+        bench.step()
+        bench.abort("r3")
+        bench.settle()
+    assert recorded.bench.clients == bare.clients
+    assert recorded.bench.books().empty
+    bare.close()
+
+
+@every_kind
+def test_an_abort_tells_queue_and_status_of_that_moment(recorded: Recorded) -> None:
+    bench = recorded.bench
+    bench.add("waits")
+    bench.abort("waits")
+    bench.abort("nobody")
+    waits, nobody = recorded.changes(Record.ABORT)
+    assert (waits.queue, waits.status, waits.status_after) == (
+        Queue.WAITING | Queue.TRACKED, "WAITING", "FINISHED_ABORTED",
+    )  # fmt: skip
+    assert waits.queue_after == Queue.NONE
+    assert (nobody.queue, nobody.status) == (Queue.NONE, None)
+
+
+@token_by_token
+def test_a_running_request_and_one_between_two_inputs_are_aborted(recorded: Recorded) -> None:
+    bench = recorded.bench
+    bench.add("runs", max_tokens=9)
+    bench.add("session", max_tokens=1, resumable=True)
+    bench.step()
+    bench.abort("runs")
+    bench.abort("session")
+    runs, session = recorded.changes(Record.ABORT)
+    assert (runs.queue, runs.status) == (Queue.RUNNING | Queue.TRACKED, "RUNNING")
+    assert (session.queue, session.status) == (Queue.SKIPPED_WAITING | Queue.TRACKED, "WAITING_FOR_STREAMING_REQ")
+    (stopped,) = recorded.changes(Record.STOP)
+    assert (stopped.request, stopped.values[0], stopped.status_after) == ("session", 0, "WAITING_FOR_STREAMING_REQ")
+
+
+@token_by_token
+def test_a_zombie_is_recorded_before_it_ends_the_engine(recorded: Recorded) -> None:
+    from vllm.v1.request import RequestStatus
+
+    bench = recorded.bench
+    gone = bench.add("gone", max_tokens=8)
+    bench.add("stays")
+    bench.step()
+    bench.abort("gone")
+    gone.status = RequestStatus.RUNNING
+    bench.scheduler.running.append(gone)
+    with pytest.raises(KeyError):
+        bench.schedule()
+    *_, scheduled, raised = recorded.ring().records
+    assert isinstance(scheduled, Step)
+    assert set(scheduled.tokens) == {"gone", "stays"}
+    assert isinstance(raised, Raised)
+    assert (raised.request, raised.text) == ("gone", "schedule: KeyError: 'gone'")
+
+
+def test_a_request_that_an_abort_leaves_in_a_queue_is_told(recorded: Recorded) -> None:
+    bench = recorded.bench
+    gone = bench.add("gone")
+    bench.scheduler.skipped_waiting.add_request(gone)
+    bench.scheduler.waiting.remove_requests = lambda requests: None
+    bench.abort("gone")
+    (aborted,) = recorded.changes(Record.ABORT)
+    assert aborted.queue == Queue.WAITING | Queue.SKIPPED_WAITING | Queue.TRACKED
+    assert aborted.queue_after == Queue.WAITING
+
+
+def test_a_row_that_the_worker_leaves_out_is_named(recorded: Recorded) -> None:
+    bench = recorded.bench
+    bench.add("kept")
+    bench.add("lost")
+    bench.schedule()
+    with pytest.raises(KeyError):
+        bench.update(without_rows=["lost"])
+    (missing,) = recorded.steps(Record.MISSING_ROWS)
+    assert (list(missing.tokens), missing.step) == (["lost"], 1)
+    raised = recorded.ring().records[-1]
+    assert isinstance(raised, Raised)
+    assert raised.text == "update_from_output: KeyError: 'lost'"
+
+
+def test_a_preempted_request_is_told(recorded: Recorded) -> None:
+    recorded.bench.add("one", max_tokens=9)
+    recorded.bench.step()
+    recorded.bench.reset_prefix_cache()
+    (preempted,) = recorded.changes(Record.PREEMPT)
+    assert (preempted.request, preempted.status, preempted.status_after) == ("one", "RUNNING", "PREEMPTED")
+
+
+def test_steps_without_a_request_are_counted_and_not_written_one_by_one(recorded: Recorded) -> None:
+    for _ in range(500):
+        recorded.bench.step()
+    assert len(recorded.steps(Record.IDLE)) < 100
+    recorded.bench.add("one")
+    recorded.bench.step()
+    (scheduled,) = recorded.steps(Record.SCHEDULE)
+    assert scheduled.empty == 500
+
+
+@pytest.mark.parametrize("recorded", [Kind.ASYNC], indirect=True)
+def test_two_steps_in_flight_keep_their_own_numbers_and_times(recorded: Recorded) -> None:
+    bench = recorded.bench
+    bench.add("one", max_tokens=5)
+    bench.schedule()
+    bench.schedule()
+    bench.update()
+    bench.update()
+    first, second = recorded.steps(Record.UPDATE)
+    assert (first.step, second.step) == (1, 2)
+    assert first.step_us > first.spent_us
+
+
+def test_patches_are_inside_of_what_is_recorded(tmp_path: Path) -> None:
+    with patched(["scheduler_zombies"]):
+        one = Recorded(tmp_path, Setup(Kind.OMNI_AR_ASYNC))
+        gone = one.bench.add("gone", max_tokens=8)
+        one.bench.step()
+        one.bench.abort("gone")
+        one.bench.scheduler.running.append(gone)
+        one.bench.step()
+        assert [list(step.tokens) for step in one.steps(Record.SCHEDULE)] == [["gone"]]
+        one.bench.close()
+
+
+def test_a_recorder_that_fails_goes_off_and_the_engine_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording.Recording, "_counts", lambda self: 1 / 0)
+    one = Recorded(tmp_path, Setup())
+    one.bench.add("one", max_tokens=2)
+    assert one.bench.settle().empty
+    (note,) = tmp_path.glob(f"{ring.OFF_PREFIX}*")
+    assert "it failed: ZeroDivisionError" in note.read_text()
+    assert not vars(one.bench.scheduler).keys() & {"schedule", "update_from_output", "add_request", "_free_request"}
+    one.bench.close()
