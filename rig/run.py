@@ -25,7 +25,7 @@ from rig.config.overrides import Overrides, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
 from rig.drive import Callers
-from rig.errors import PipelineError
+from rig.errors import PipelineError, RigError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.folder import make_folder
@@ -89,10 +89,21 @@ def run(
         if endpoint is not None:
             view.say(f"metrics at {endpoint.url}")
         asyncio.run(_Run(config, pipeline, plan, folder, bus, view, endpoint, callers).carry_out())
-        judgement = judge_folder(folder)
-        write_all(judgement)
+        judgement = _judge(folder)
         if endpoint is not None:
             _linger(endpoint, judgement, config.metrics.linger_s, view)
+    return judgement
+
+
+def _judge(folder: Path) -> Judgement:
+    """Judge a run that is over. Raises RigError when the user does not want to wait for it."""
+    # The loop's handlers are gone; a terminal has to be left in order also on a SIGTERM.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        judgement = judge_folder(folder)
+        write_all(judgement)
+    except KeyboardInterrupt:
+        raise RigError(f"stopped before the run was judged; do it with: rig judge {folder}") from None
     return judgement
 
 
@@ -101,6 +112,7 @@ def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: Vie
     final = judged(judgement)
     endpoint.show(lambda: final)
     if linger_s > 0:
+        view.say(judgement.sentence)
         view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")
         with suppress(KeyboardInterrupt):
             time.sleep(linger_s)
@@ -179,6 +191,7 @@ class _Run:
                 self._journal.close()
                 if self._bus is not None:
                     await self._bus.stop()
+            self._view.show(self._follow.ask(self._snapshot))
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
