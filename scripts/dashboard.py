@@ -41,6 +41,11 @@ class Panel:
     stacked: bool = False
 
 
+def small(title: str, query: str, name: str = "", **more: Any) -> Panel:
+    """One value."""
+    return Panel(title, [(query, name)], "stat", width=4, height=4, **more)
+
+
 def rate(selector: str) -> str:
     """Per second, around each point."""
     return f"rate({selector}[$__rate_interval])"
@@ -68,56 +73,18 @@ def lasting(expression: str) -> str:
     return f"last_over_time({expression}[$__range])"
 
 
+SLOTS_TEXT = "Slots without a connected session; after a hang-up fewer are free until the server's grace is over."
 VERDICTS = {0.0: ("pass", GREEN), 1.0: ("FAIL", RED), 2.0: ("unknown", ORANGE)}
 NONE_OR_SOME = {0.0: ("none", GREEN)}
 
 ROWS: dict[str, Sequence[Panel]] = {
     "The run": (
-        Panel(
-            "Verdict",
-            [(lasting(f"rig_verdict{{{RIG}}}"), "verdict")],
-            "stat",
-            width=4,
-            height=4,
-            mappings=VERDICTS,
-            empty="not yet",
-        ),
-        Panel(
-            "Phase",
-            [(f"rig_run_phase{{{RIG}}} == 1", "{{rig_run_phase}}")],
-            "stat",
-            width=4,
-            height=4,
-            empty="no run",
-            text="The name says it.",
-        ),
-        Panel(
-            "Time left of the phase",
-            [(f"rig_phase_time_left_seconds{{{RIG}}}", "")],
-            "stat",
-            "s",
-            4,
-            4,
-            empty="not known",
-        ),
-        Panel(
-            "Deaths",
-            [(f"sum({lasting(f'rig_process_deaths_total{{{RIG}}}')})", "")],
-            "stat",
-            width=4,
-            height=4,
-            mappings=NONE_OR_SOME,
-            limit=1,
-        ),
-        Panel("Callers in a call", [(f"rig_callers{{{RIG}}}", "")], "stat", width=4, height=4),
-        Panel(
-            "Session slots free",
-            [(f"rig_session_slots_free{{{RIG}}}", "")],
-            "stat",
-            width=4,
-            height=4,
-            text="Slots without a connected session; after a hang-up fewer are free until the server's grace is over.",
-        ),
+        small("Verdict", lasting(f"rig_verdict{{{RIG}}}"), "verdict", mappings=VERDICTS, empty="not yet"),
+        small("Phase", f"rig_run_phase{{{RIG}}} == 1", "{{rig_run_phase}}", empty="no run", text="The name says it."),
+        small("Left of the phase", f"rig_phase_time_left_seconds{{{RIG}}}", unit="s", empty="not known"),
+        small("Deaths", f"sum({lasting(f'rig_process_deaths_total{{{RIG}}}')})", mappings=NONE_OR_SOME, limit=1),
+        small("Callers in a call", f"rig_callers{{{RIG}}}"),
+        small("Session slots free", f"rig_session_slots_free{{{RIG}}}", text=SLOTS_TEXT),
         Panel(
             "Checks: found so far, or in all",
             [(f"sum by (check) ({lasting(f'rig_check_findings{{{RIG}}}')})", "{{check}}")],
@@ -134,12 +101,7 @@ ROWS: dict[str, Sequence[Panel]] = {
             mappings=VERDICTS,
             empty="when the run is over",
         ),
-        Panel(
-            "Deaths by stage",
-            [(f"rig_process_deaths_total{{{RIG}}}", "{{stage}}")],
-            width=8,
-            limit=1,
-        ),
+        Panel("Deaths by stage", [(f"rig_process_deaths_total{{{RIG}}}", "{{stage}}")], width=8, limit=1),
     ),
     "The callers": (
         Panel(
@@ -158,9 +120,7 @@ ROWS: dict[str, Sequence[Panel]] = {
             ],
         ),
         Panel(
-            "What callers did",
-            [(f"sum by (act) ({increase(f'rig_acts_total{{{LOAD}}}')})", "{{act}}")],
-            stacked=True,
+            "What callers did", [(f"sum by (act) ({increase(f'rig_acts_total{{{LOAD}}}')})", "{{act}}")], stacked=True
         ),
         Panel(
             "Calls",
@@ -194,11 +154,7 @@ ROWS: dict[str, Sequence[Panel]] = {
             unit="s",
             width=12,
         ),
-        Panel(
-            "Barge-in: speech to silence",
-            quantiles("rig_barge_in_stop_speech_seconds"),
-            unit="s",
-        ),
+        Panel("Barge-in: speech to silence", quantiles("rig_barge_in_stop_speech_seconds"), unit="s"),
         Panel("Barge-in: cancel to silence", quantiles("rig_barge_in_stop_cancel_seconds"), unit="s"),
         Panel(
             "Came back: to first audio",
@@ -211,9 +167,7 @@ ROWS: dict[str, Sequence[Panel]] = {
         Panel("Between audio deltas", quantiles("rig_chunk_gap_seconds"), unit="s"),
         Panel(
             "Replies without a gap over 100 ms",
-            [
-                (f"{cases(HELD)} / {cases()}", "audio_continuity_ok"),
-            ],
+            [(f"{cases(HELD)} / {cases()}", "audio_continuity_ok")],
             unit="percentunit",
         ),
         Panel("Connect to session", quantiles("rig_connect_seconds"), unit="s"),
@@ -239,20 +193,9 @@ ROWS: dict[str, Sequence[Panel]] = {
         ),
     ),
     "The server, seen from outside": (
-        Panel(
-            "Resident memory",
-            [(f"rig_process_resident_memory_bytes{{{RIG}}}", "{{stage}} {{pid}}")],
-            unit="bytes",
-        ),
-        Panel(
-            "Processes",
-            [(f"sum by (stage, state) (rig_processes{{{RIG}}})", "{{stage}} {{state}}")],
-        ),
-        Panel(
-            "GET /health",
-            quantiles("rig_health_probe_seconds", "status", RIG),
-            unit="s",
-        ),
+        Panel("Resident memory", [(f"rig_process_resident_memory_bytes{{{RIG}}}", "{{stage}} {{pid}}")], unit="bytes"),
+        Panel("Processes", [(f"sum by (stage, state) (rig_processes{{{RIG}}})", "{{stage}} {{state}}")]),
+        Panel("GET /health", quantiles("rig_health_probe_seconds", "status", RIG), unit="s"),
     ),
     "The server, as it says itself": (
         Panel(
@@ -263,14 +206,9 @@ ROWS: dict[str, Sequence[Panel]] = {
             ],
             text="A stage without steps keeps its last value: an idle server may show requests that are gone.",
         ),
+        Panel("KV cache in use", [(f"vllm:kv_cache_usage_perc{{{SERVER}}}", "{{stage}}")], unit="percentunit"),
         Panel(
-            "KV cache in use",
-            [(f"vllm:kv_cache_usage_perc{{{SERVER}}}", "{{stage}}")],
-            unit="percentunit",
-        ),
-        Panel(
-            "Preemptions",
-            [(f"sum by (stage) ({increase(f'vllm:num_preemptions_total{{{SERVER}}}')})", "{{stage}}")],
+            "Preemptions", [(f"sum by (stage) ({increase(f'vllm:num_preemptions_total{{{SERVER}}}')})", "{{stage}}")]
         ),
         Panel(
             "Time to first audio packet, server and caller",
@@ -292,16 +230,10 @@ ROWS: dict[str, Sequence[Panel]] = {
                     f"sum by (finished_reason) ({increase(f'vllm_omni:requests_success_total{{{SERVER}}}')})",
                     "{{finished_reason}}",
                 ),
-                (
-                    f"sum by (reason) ({increase(f'vllm_omni:requests_failed_total{{{SERVER}}}')})",
-                    "failed {{reason}}",
-                ),
+                (f"sum by (reason) ({increase(f'vllm_omni:requests_failed_total{{{SERVER}}}')})", "failed {{reason}}"),
             ],
         ),
-        Panel(
-            "Sessions with server VAD",
-            [(f"vllm_omni:realtime_vad_active_sessions{{{SERVER}}}", "{{model_name}}")],
-        ),
+        Panel("Sessions with server VAD", [(f"vllm_omni:realtime_vad_active_sessions{{{SERVER}}}", "{{model_name}}")]),
         Panel(
             "VAD: silence to end of speech",
             quantiles("vllm_omni:realtime_vad_endpoint_delay_s", "model_name", SERVER),
