@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
+    run.add_argument("--web-port", type=_port, metavar="PORT", help="Locust's web UI there while the load goes on")
     run.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics there while the run goes on")
     run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
     run.set_defaults(command=_run)
@@ -189,7 +190,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.live import view
     from rig.run import run
 
-    given = ("request_rate", "burstiness", "max_concurrency", "seed", "metrics_port", "metrics_host")
+    given = ("request_rate", "burstiness", "max_concurrency", "seed", "web_port", "metrics_port", "metrics_host")
     overrides = Overrides(**{name: getattr(arguments, name) for name in given})
     with view() as shown:
         judgement = run(arguments.run_file, arguments.results, shown, overrides)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from rig.events.types import Phase
 from rig.progress import Snapshot
+from rig.standing import Standing
 
 LINES_EVERY_S = 5.0
 SCREEN_EVERY_S = 1.0
@@ -117,6 +118,12 @@ def picture(now: Snapshot, width: int = 80) -> RenderableType:
     for name, value in rows:
         table.add_row(Text(name, style="dim", no_wrap=True), value)
     return Group(table, Text(ending, style="dim"))
+
+
+def standing(now: Snapshot, t_ns: int) -> Standing:
+    """The same rows as text, for the callers' web UI."""
+    rows = [(name, value.plain) for name, value in _rows(now)]
+    return Standing(t_ns, rows, list(now.processes), list(now.died))
 
 
 def _rows(now: Snapshot) -> Iterator[tuple[str, Text]]:

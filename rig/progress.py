@@ -24,14 +24,18 @@ from rig.events.types import (
     ProcessSeen,
     Refused,
     RunEnded,
+    RunStarted,
     SessionReady,
     TurnEnded,
     UtteranceEnded,
 )
 from rig.report.html.bins import bucket_of, percentile_ms
+from rig.standing import Process
 
 HELPER_STAGE = "helper"
 """Short-lived children of the server, whose end means nothing."""
+
+MAX_DIED = 20
 
 STUCK = frozenset({Outcome.NO_REPLY, Outcome.NO_END})
 
@@ -67,6 +71,10 @@ class Snapshot:
     lost: int
     stages: tuple[tuple[str, str], ...]
     """Every stage with how it is: alive, paused or dead."""
+    processes: tuple[Process, ...] = ()
+    """The same with the pid of each."""
+    died: tuple[str, ...] = ()
+    """How each process that died unasked did; the first of them only, when they are many."""
 
     def line(self) -> str:
         """All that matters in one line."""
@@ -105,6 +113,8 @@ class Progress:
     _counts: Counter[str] = field(default_factory=Counter)
     _loads: int = 0
     _over: bool = False
+    _died: list[str] = field(default_factory=list)
+    _began_ns: int = 0
     _open: set[tuple[str, int]] = field(default_factory=set)
     _refusals: set[tuple[str, int]] = field(default_factory=set)
     _spoken: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -146,6 +156,8 @@ class Progress:
             stuck=counts["stuck"],
             lost=counts["lost"],
             stages=tuple(self._stages.values()),
+            processes=tuple(Process(pid, *stage) for pid, stage in self._stages.items()),
+            died=tuple(self._died),
         )
 
     def _take_of_server(self, event: AnyEvent) -> None:
@@ -153,6 +165,8 @@ class Progress:
             case PhaseEntered():
                 self._phases[event.phase] = event.t_ns
                 self._loads += event.phase is Phase.LOAD
+            case RunStarted():
+                self._began_ns = event.t_ns
             case RunEnded():
                 self._over = True
             case ProcessSeen() if event.stage not in (HELPER_STAGE, "starting"):
@@ -161,11 +175,17 @@ class Progress:
                 self._stages[event.pid] = (event.stage, "paused" if event.paused else "alive")
             case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
                 self._counts["deaths"] += 1
+                self._died += [self._how_died(event)] if len(self._died) < MAX_DIED else []
                 self._stages[event.pid] = (event.stage, "dead")
             case ProcessDied() if event.pid in self._stages:
                 self._stages[event.pid] = (event.stage, "stopped")
             case _:
                 pass
+
+    def _how_died(self, event: ProcessDied) -> str:
+        how = f"status {event.exit_status}" if event.signal is None else event.signal
+        words = f"; last words: {event.last_lines[-1].strip()}" if event.last_lines else ""
+        return f"{event.stage} (pid {event.pid}) died of {how} at {to_s(event.t_ns - self._began_ns):.1f} s{words}"
 
     def _take_of_call(self, event: AnyEvent) -> None:
         match event:

@@ -24,14 +24,14 @@ from rig.config.load import AnyPipeline, load_both
 from rig.config.overrides import Overrides, written_with
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.config.run import RunConfig
-from rig.drive import Callers
+from rig.drive import WEB_HOST, Callers, check_web_port
 from rig.errors import PipelineError, RigError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.folder import make_folder
 from rig.follow import Follow, Taker
 from rig.golden import faults
-from rig.live import View
+from rig.live import View, standing
 from rig.metrics.endpoint import Endpoint, serving
 from rig.metrics.live import LiveMetrics
 from rig.pipeline import preflight
@@ -42,6 +42,8 @@ from rig.progress import Progress, Snapshot
 from rig.report import Judgement, judge_folder, write_all
 from rig.report.metrics import judged
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
+from rig.standing import STANDING_FILE
+from rig.standing import write as write_standing
 from rig.watch.server import ServerWatch
 
 LAST_LOOK_S = 3.0
@@ -76,6 +78,8 @@ def run(
     if config.bus.chosen is BusKind.EXTERNAL:
         bus = bus_preflight.address_of(config.bus, run_file)
         bus_preflight.check(bus, run_file)
+    if config.load.web_port is not None:
+        check_web_port(config.load.web_port)
     plan = make_plan(config, run_file)
     run_text = written_with(run_file, overrides)
     told = {
@@ -88,6 +92,8 @@ def run(
         view.say(f"results in {folder}")
         if endpoint is not None:
             view.say(f"metrics at {endpoint.url}")
+        if config.load.web_port is not None:
+            view.say(f"Locust's web UI at http://{WEB_HOST}:{config.load.web_port}/, and its page /rig")
         asyncio.run(_Run(config, pipeline, plan, folder, bus, view, endpoint, callers).carry_out())
         judgement = _judge(folder)
         if endpoint is not None:
@@ -183,6 +189,7 @@ class _Run:
             raise
         finally:
             progress.cancel()
+            (self._folder / STANDING_FILE).unlink(missing_ok=True)
             try:
                 if self._bus is not None:
                     await self._bus.finish()
@@ -352,7 +359,10 @@ class _Run:
     async def _show_progress(self) -> None:
         while True:
             await asyncio.sleep(self._view.every_s)
-            self._view.show(await asyncio.to_thread(self._follow.ask, self._snapshot))
+            now = await asyncio.to_thread(self._follow.ask, self._snapshot)
+            self._view.show(now)
+            if self._config.load.web_port is not None:
+                write_standing(self._folder / STANDING_FILE, standing(now, monotonic_ns()))
 
     def _snapshot(self) -> Snapshot:
         return self._progress.snapshot(self._began_ns, monotonic_ns())

@@ -25,6 +25,7 @@ TIERS: dict[str, int] = {
     "rig.events": 0,
     "rig.ids": 0,
     "rig.marks": 0,
+    "rig.standing": 0,
     # 1 intent: what is to happen
     "rig.arrivals": 1,
     "rig.config": 1,
@@ -80,7 +81,7 @@ CALLER_PACKAGES = {
     "websockets",
     "yaml",
 }
-LOCUST_PACKAGES = {"gevent", "locust"}
+LOCUST_PACKAGES = {"flask", "gevent", "locust"}
 HEAVYWEIGHTS = {"torch", "transformers", "vllm", "vllm_omni", *LOCUST_PACKAGES}
 
 
