@@ -114,10 +114,14 @@ class Counter:
         runner.send_message(HAVE_CALL, answer, node)
 
     def _finish(self, queue: OpenQueue) -> None:
-        """Every call has begun: without a web UI the test is over when the last ones are."""
-        options, runner = self._environment.parsed_options, self._environment.runner
-        if queue is self._queue and runner is not None and options is not None and options.headless:
+        """Every call has begun: unless somebody at a web UI is to say so, the test is over when the last ones are."""
+        options, runner, web_ui = self._environment.parsed_options, self._environment.runner, self._environment.web_ui
+        if queue is not self._queue or runner is None or options is None:
+            return
+        if options.headless or (options.autostart and options.autoquit != -1):
             runner.quit()
+            if web_ui is not None:
+                web_ui.stop()
 
     def _on_spawned(self, **_: Any) -> None:
         if self._queue is not None:

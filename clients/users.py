@@ -8,15 +8,16 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from locust import User, constant, events, task
+from locust import User, constant, events, stats, task
 from locust.env import Environment
 from locust.exception import StopUser
 
+from clients import web
 from clients.caller import Call
 from clients.desk import USAGE_EXIT, Desk, log
 from clients.dispatch import DueCall, SlotCalls
 from clients.line import NotDuplexError
-from clients.live import LiveJournal
+from clients.live import LiveJournal, three_figures
 from rig.clock import NS_PER_S, monotonic_ns
 from rig.errors import RigError
 
@@ -33,6 +34,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--rig-bus-password-env": {"default": "", "help": "name of the environment variable with the broker's password"},
     "--rig-bus-ca-file": {"default": "", "help": "PEM file of the authority that signed the broker's certificate"},
     "--rig-bus-insecure": {"default": "", "help": "1: take any certificate of the broker"},
+    "--rig-standing-file": {"default": "", "help": "where `rig run` tells how the run stands, for the web UI"},
     "--rig-model": {"default": "minicpmo", "help": "served model name"},
 }
 
@@ -49,8 +51,11 @@ def _add_options(parser: ArgumentParser) -> None:
 @events.init.add_listener
 def _set_up(environment: Environment, **_: Any) -> None:
     global _desk
+    stats.bucket_response_time = three_figures
     try:
         _desk = Desk(environment)
+        if environment.web_ui is not None and environment.parsed_options is not None:
+            web.attach(environment.web_ui, environment.parsed_options.rig_standing_file)
     except RigError as error:
         print(f"rig: {error}", file=sys.stderr)
         sys.exit(USAGE_EXIT)

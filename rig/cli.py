@@ -65,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
     _add_engine_options(run)
+    run.add_argument("--web-port", type=_port, metavar="PORT", help="Locust's web UI there while the load goes on")
     run.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics there while the run goes on")
     run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
     run.set_defaults(command=_run)
@@ -261,7 +262,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.report import github
     from rig.run import run
 
-    given = ("request_rate", "burstiness", "max_concurrency", "seed", "metrics_port", "metrics_host")
+    given = ("request_rate", "burstiness", "max_concurrency", "seed", "web_port", "metrics_port", "metrics_host")
     bugs = tuple(str(Path(name).resolve()) if is_bug_file(name) else name for name in arguments.bugs)
     settings = {name: getattr(arguments, name) for name in given}
     overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))

@@ -4,19 +4,22 @@ import asyncio
 import ctypes
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from rig.config.run import RunConfig
-from rig.errors import RigError
+from rig.errors import RigError, UsageError
 from rig.plan import BACKLOG_S, PLAN_FILE, Plan
+from rig.standing import STANDING_FILE
 
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
 LOCUST_DIR = "locust"
+WEB_HOST = "127.0.0.1"
 PROBE_RUN_S = 3.0
 """The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
@@ -103,7 +106,8 @@ class Callers:
     def _command(self) -> list[str]:
         run_s = PROBE_RUN_S if self.is_probe else self.length_s + self.backlog_s()
         command = [
-            *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--headless", "--only-summary"),
+            *(sys.executable, "-m", "locust", "-f", str(_locustfile()), "--only-summary"),
+            *self._shown(),
             *("--users", str(self.plan.callers), "--spawn-rate", str(self.plan.callers)),
             *("--run-time", f"{max(1, round(run_s))}s"),
             *("--stop-timeout", str(round(self.longest_call_s()))),
@@ -123,6 +127,25 @@ class Callers:
         """Where Locust's own statistics go, without the ending: locust/load or locust/probe, numbered by round."""
         part = self.plan_file.stem.replace(Path(PLAN_FILE).stem, "load")
         return (self.folder / LOCUST_DIR / part).resolve()
+
+    def _shown(self) -> list[str]:
+        """With a web UI or without; either way it begins and ends by itself."""
+        port = self.config.load.web_port
+        if port is None or self.is_probe:
+            return ["--headless"]
+        shown = ["--autostart", "--autoquit", "0", "--web-host", WEB_HOST, "--web-port", str(port)]
+        return [*shown, "--rig-standing-file", str((self.folder / STANDING_FILE).resolve())]
+
+
+def check_web_port(port: int) -> None:
+    """Raises UsageError when Locust's web UI cannot have its port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((WEB_HOST, port))
+        except OSError as error:
+            problem = f"cannot serve Locust's web UI on {WEB_HOST} port {port}: {error.strerror}"
+            raise UsageError(f"{problem}; give another with --web-port") from error
 
 
 def _environment(bus: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from rig.config.overrides import Overrides, pipeline_written_with, written_with
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.config.run import RunConfig
 from rig.config.variant import Variant
+from rig.drive import check_web_port
 from rig.folder import keep_bug_files, make_folder
 from rig.golden import faults
 from rig.metrics.endpoint import serving
@@ -57,6 +58,8 @@ def prepare(
     if config.bus.chosen is BusKind.EXTERNAL:
         bus = bus_preflight.address_of(config.bus, run_file)
         bus_preflight.check(bus, run_file)
+    if config.load.web_port is not None:
+        check_web_port(config.load.web_port)
     plan = make_plan(config, run_file)
     all_told = {
         "replayed_sha256": replayed_sha256(config, run_file),

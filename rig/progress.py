@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rig.clock import to_s
 from rig.config.load import AnyPipeline
-from rig.config.pipeline import PipelineConfig
+from rig.config.pipeline import ExternalServer
 from rig.config.run import RunConfig
 from rig.events.types import (
     AnyEvent,
@@ -23,14 +23,19 @@ from rig.events.types import (
     ProcessPaused,
     ProcessSeen,
     Refused,
+    RunEnded,
+    RunStarted,
     SessionReady,
     TurnEnded,
     UtteranceEnded,
 )
 from rig.report.html.bins import bucket_of, percentile_ms
+from rig.standing import Process
 
 HELPER_STAGE = "helper"
 """Short-lived children of the server, whose end means nothing."""
+
+MAX_DIED = 20
 
 STUCK = frozenset({Outcome.NO_REPLY, Outcome.NO_END})
 
@@ -41,9 +46,16 @@ class Snapshot:
 
     elapsed_s: float
     left_s: float | None
-    """Until the watching after the load is over; None in phases whose length nobody knows."""
+    """Until the phase is over; None in phases whose length nobody knows."""
     phase: Phase
+    load: int
+    """Which part of the load it is, from 1; more than one where slots are probed in between."""
+    loads: int
+    over: bool
+    """Whether the run has ended and only the judgement is missing."""
     callers: int
+    """In a call now, of `caller_slots`."""
+    caller_slots: int
     calls_begun: int
     calls_ended: int
     sessions: int
@@ -59,10 +71,14 @@ class Snapshot:
     lost: int
     stages: tuple[tuple[str, str], ...]
     """Every stage with how it is: alive, paused or dead."""
+    processes: tuple[Process, ...] = ()
+    """The same with the pid of each."""
+    died: tuple[str, ...] = ()
+    """How each process that died unasked did; the first of them only, when they are many."""
 
     def line(self) -> str:
         """All that matters in one line."""
-        left = "" if self.left_s is None else f"  {max(0, math.ceil(self.left_s))} s left"
+        left = "" if self.left_s is None else f"  {self.phase} ends in {max(0, math.ceil(self.left_s))} s"
         wait = self.first_audio_p50_ms
         first_audio = "none yet" if wait is None else f"{wait:.0f} ms"
         return (
@@ -81,10 +97,10 @@ class Snapshot:
 
 
 def left_s(config: RunConfig, phase: Phase, gone_ns: int) -> float | None:
-    """Seconds until the watching after the load is over, `gone_ns` into a phase; None where nobody knows."""
+    """Seconds until a phase is over, `gone_ns` into it; None where nobody knows."""
     gone_s = to_s(gone_ns)
     if phase is Phase.LOAD:
-        return config.load.duration_s + config.watch.after_load_s - gone_s
+        return config.rounds_s[0] - gone_s
     return config.watch.after_load_s - gone_s if phase is Phase.WATCH else None
 
 
@@ -95,7 +111,10 @@ class Progress:
     config: RunConfig
     pipeline: AnyPipeline
     _counts: Counter[str] = field(default_factory=Counter)
-    _callers: set[int] = field(default_factory=set)
+    _loads: int = 0
+    _over: bool = False
+    _died: list[str] = field(default_factory=list)
+    _began_ns: int = 0
     _open: set[tuple[str, int]] = field(default_factory=set)
     _refusals: set[tuple[str, int]] = field(default_factory=set)
     _spoken: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -118,12 +137,16 @@ class Progress:
             elapsed_s=to_s(now_ns - began_ns),
             left_s=left_s(self.config, phase, now_ns - self._phases.get(phase, now_ns)),
             phase=phase,
-            callers=len(self._callers),
+            load=max(1, self._loads),
+            loads=len(self.config.rounds_s),
+            over=self._over,
+            callers=max(0, counts["calls"] - counts["ended"]),
+            caller_slots=self.config.load.callers,
             calls_begun=counts["calls"],
             calls_ended=counts["ended"],
             sessions=counts["sessions"],
             slots_used=len(self._open),
-            slots=self.pipeline.duplex_session.max_sessions if isinstance(self.pipeline, PipelineConfig) else None,
+            slots=None if isinstance(self.pipeline, ExternalServer) else self.pipeline.duplex_session.max_sessions,
             refused=counts["refused"],
             turns=counts["turns"],
             first_audio_p50_ms=percentile_ms(self._first_audio, 50),
@@ -133,29 +156,41 @@ class Progress:
             stuck=counts["stuck"],
             lost=counts["lost"],
             stages=tuple(self._stages.values()),
+            processes=tuple(Process(pid, *stage) for pid, stage in self._stages.items()),
+            died=tuple(self._died),
         )
 
     def _take_of_server(self, event: AnyEvent) -> None:
         match event:
             case PhaseEntered():
                 self._phases[event.phase] = event.t_ns
+                self._loads += event.phase is Phase.LOAD
+            case RunStarted():
+                self._began_ns = event.t_ns
+            case RunEnded():
+                self._over = True
             case ProcessSeen() if event.stage not in (HELPER_STAGE, "starting"):
                 self._stages[event.pid] = (event.stage, "alive")
             case ProcessPaused() if event.pid in self._stages:
                 self._stages[event.pid] = (event.stage, "paused" if event.paused else "alive")
             case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
                 self._counts["deaths"] += 1
+                self._died += [self._how_died(event)] if len(self._died) < MAX_DIED else []
                 self._stages[event.pid] = (event.stage, "dead")
             case ProcessDied() if event.pid in self._stages:
                 self._stages[event.pid] = (event.stage, "stopped")
             case _:
                 pass
 
+    def _how_died(self, event: ProcessDied) -> str:
+        how = f"status {event.exit_status}" if event.signal is None else event.signal
+        words = f"; last words: {event.last_lines[-1].strip()}" if event.last_lines else ""
+        return f"{event.stage} (pid {event.pid}) died of {how} at {to_s(event.t_ns - self._began_ns):.1f} s{words}"
+
     def _take_of_call(self, event: AnyEvent) -> None:
         match event:
             case CallStarted():
                 self._counts["calls"] += 1
-                self._callers.add(event.caller)
             case CallEnded():
                 self._counts["ended"] += 1
             case SessionReady():

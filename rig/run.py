@@ -20,12 +20,12 @@ from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
 from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
-from rig.drive import Callers
-from rig.errors import PipelineError
+from rig.drive import WEB_HOST, Callers
+from rig.errors import PipelineError, RigError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.follow import Follow, Taker
-from rig.live import View
+from rig.live import View, standing
 from rig.metrics.endpoint import Endpoint, serving
 from rig.metrics.live import LiveMetrics
 from rig.pipeline.external import ExternalPipeline
@@ -37,6 +37,8 @@ from rig.progress import Progress, Snapshot
 from rig.report import Judgement, banner, judge_folder, write_all
 from rig.report.metrics import judged
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
+from rig.standing import STANDING_FILE
+from rig.standing import write as write_standing
 from rig.watch.server import ServerWatch
 
 LAST_LOOK_S = 3.0
@@ -73,15 +75,28 @@ def run(
     view.say(f"results in {prepared.folder}")
     if isinstance(prepared.pipeline, PipelineConfig) and prepared.pipeline.bugs:
         view.say(banner.sentence(prepared.pipeline.bugs))
-    metrics = prepared.config.metrics
+    metrics, web_port = prepared.config.metrics, prepared.config.load.web_port
     with serving(metrics) as endpoint:
         if endpoint is not None:
             view.say(f"metrics at {endpoint.url}")
+        if web_port is not None:
+            view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
         asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
-        judgement = judge_folder(prepared.folder)
-        write_all(judgement)
+        judgement = _judge(prepared.folder)
         if endpoint is not None:
             _linger(endpoint, judgement, metrics.linger_s, view)
+    return judgement
+
+
+def _judge(folder: Path) -> Judgement:
+    """Judge a run that is over. Raises RigError when the user does not want to wait for it."""
+    # The loop's handlers are gone; a terminal has to be left in order also on a SIGTERM.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        judgement = judge_folder(folder)
+        write_all(judgement)
+    except KeyboardInterrupt:
+        raise RigError(f"stopped before the run was judged; do it with: rig judge {folder}") from None
     return judgement
 
 
@@ -90,6 +105,7 @@ def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: Vie
     final = judged(judgement)
     endpoint.show(lambda: final)
     if linger_s > 0:
+        view.say(judgement.sentence)
         view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")
         with suppress(KeyboardInterrupt):
             time.sleep(linger_s)
@@ -170,6 +186,7 @@ class _Run:
             raise
         finally:
             progress.cancel()
+            (self._folder / STANDING_FILE).unlink(missing_ok=True)
             try:
                 if self._bus is not None:
                     await self._bus.finish()
@@ -178,6 +195,7 @@ class _Run:
                 self._journal.close()
                 if self._bus is not None:
                     await self._bus.stop()
+            self._view.show(self._follow.ask(self._snapshot))
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
@@ -349,7 +367,10 @@ class _Run:
     async def _show_progress(self) -> None:
         while True:
             await asyncio.sleep(self._view.every_s)
-            self._view.show(await asyncio.to_thread(self._follow.ask, self._snapshot))
+            now = await asyncio.to_thread(self._follow.ask, self._snapshot)
+            self._view.show(now)
+            if self._config.load.web_port is not None:
+                write_standing(self._folder / STANDING_FILE, standing(now, monotonic_ns()))
 
     def _snapshot(self) -> Snapshot:
         return self._progress.snapshot(self._began_ns, monotonic_ns())

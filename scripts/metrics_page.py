@@ -38,6 +38,20 @@ collector or a push gateway) and `metrics.openmetrics` (with the time of the run
 `promtool tsdb create-blocks-from openmetrics`). They are made from the journals: `rig report results/RUN_ID` makes
 them anew.
 
+## Prometheus and Grafana
+
+    prometheus --config.file=configs/prometheus/local.yml
+
+scrapes a rig and a server on this machine; `configs/prometheus/prometheus.yml` is for containers named `rig` and
+`server`. In `configs/grafana/` lie a dashboard of both and what Grafana needs to find it: mount
+`configs/grafana/provisioning` as `/etc/grafana/provisioning` and `configs/grafana/dashboards` as
+`/var/lib/grafana/dashboards`. The dashboard is made by `scripts/dashboard.py`. Tests hold every metric and label in
+it against what a real run served, and against a list of the server's (`configs/grafana/server-metrics.yaml`) whose
+names are looked up in the installed engine. Prometheus evaluates all of its expressions; the panels were not
+looked at in Grafana.
+
+A run that is over is scraped no more: verdict, findings and deaths show the last value in the time range.
+
 ## What to know
 
 - While a run goes on the metrics come from its journals as they grow. Counters move at once. What callers hear is

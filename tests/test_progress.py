@@ -10,7 +10,7 @@ from rig.events import types as ev
 from rig.follow import Follow
 from rig.history import EVENTS_DIR
 from rig.progress import Progress, Snapshot
-from tests.builders import EXTERNAL_YAML, ORIGIN_NS, PIPELINE_YAML, Run, ns, run_config
+from tests.builders import EXTERNAL_YAML, GOLDEN_YAML, ORIGIN_NS, PIPELINE_YAML, RUN_YAML, Run, run_config
 
 Following = tuple[Progress, Follow]
 
@@ -48,7 +48,7 @@ def test_only_what_is_new_is_read_and_nothing_twice(run: Run) -> None:
     assert seen(progress).calls_begun == 1
     run.start_call(3.0, "c001-0000", caller=1)
     now = seen(progress)
-    assert (now.calls_begun, now.callers) == (2, 2)
+    assert (now.calls_begun, now.callers, now.caller_slots) == (2, 2, 1)
 
 
 def test_a_line_that_is_still_being_written_waits_for_its_rest(run: Run) -> None:
@@ -80,6 +80,34 @@ def test_open_sessions_are_slots_and_refusals_are_none(run: Run) -> None:
     assert (now.slots_used, now.slots, now.refused, now.lost) == (1, 2, 1, 0)
     run.close(4.0)
     assert seen(progress).slots_used == 0
+
+
+def test_the_golden_server_has_slots_too(run: Run) -> None:
+    assert seen(following(run, GOLDEN_YAML)).slots == 2
+
+
+def test_a_load_in_parts_says_which_part_it_is(tmp_path: Path) -> None:
+    text = RUN_YAML + "slots: {every_s: 5}\n"
+    run = Run(tmp_path / "run", run=text)
+    for at_s, phase in ((1.0, ev.Phase.LOAD), (6.0, ev.Phase.PROBE), (20.0, ev.Phase.LOAD)):
+        run.rig(at_s, ev.PhaseEntered, phase=phase)
+    progress = Progress(run_config(run.folder, text), load_pipeline(run.folder / "pipeline.yaml"))
+    now = seen((progress, Follow(run.folder / EVENTS_DIR, [progress])), 21.0)
+    assert (now.phase, now.load, now.loads, now.left_s) == (ev.Phase.LOAD, 2, 2, 4.0)
+
+
+def test_callers_are_those_in_a_call_now(run: Run) -> None:
+    run.start_call(2.0)
+    run.start_call(2.0, "c001-0000", caller=1)
+    run.call(3.0, ev.CallEnded, outcome=ev.Outcome.DONE, detail="")
+    assert seen(following(run)).callers == 1
+
+
+def test_a_run_that_is_over_says_so(run: Run) -> None:
+    follow = following(run)
+    assert not seen(follow).over
+    run.stop(20.0)
+    assert seen(follow, 21.0).over
 
 
 def test_nobody_knows_the_slots_of_an_external_server(run: Run) -> None:
@@ -123,7 +151,7 @@ def test_stages_are_alive_paused_dead_or_stopped(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("phase", "left_s"),
-    [(ev.Phase.LOAD, 10 + 20 - 4.0), (ev.Phase.DRAIN, None), (ev.Phase.WATCH, 20 - 4.0), (ev.Phase.STOP, None)],
+    [(ev.Phase.LOAD, 10 - 4.0), (ev.Phase.DRAIN, None), (ev.Phase.WATCH, 20 - 4.0), (ev.Phase.STOP, None)],
 )
 def test_time_left_is_told_where_it_is_known(tmp_path: Path, phase: ev.Phase, left_s: float | None) -> None:
     run = Run(tmp_path / "run")
@@ -131,5 +159,5 @@ def test_time_left_is_told_where_it_is_known(tmp_path: Path, phase: ev.Phase, le
     now = seen(following(run), 54.0)
     assert now.phase is phase
     assert now.left_s == left_s
-    assert (f"{left_s:.0f} s left" in now.line()) if left_s is not None else ("left" not in now.line())
-    assert ns(50.0) > 0
+    line = now.line()
+    assert (f"{phase} ends in {left_s:.0f} s" in line) if left_s is not None else ("ends in" not in line)

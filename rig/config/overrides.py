@@ -27,6 +27,7 @@ class Overrides:
     burstiness: float | None = None
     max_concurrency: int | None = None
     seed: int | None = None
+    web_port: int | None = None
     metrics_port: int | None = None
     metrics_host: str | None = None
     bugs: tuple[str, ...] = ()
@@ -65,6 +66,8 @@ class Overrides:
             load.pop("pause_s", None)
         if self.max_concurrency is not None:
             load["callers"] = self.max_concurrency
+        if self.web_port is not None:
+            load["web_port"] = self.web_port
         return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed}) | self._metrics(data)
 
     def _metrics(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,9 @@ class Load(StrictModel):
 
     callers: Annotated[int, Field(ge=1, le=10_000, description="caller slots: at most this many calls at once")]
     processes: Annotated[int, Field(ge=1, le=64, description="Locust processes that share the callers")] = 1
+    web_port: Annotated[
+        int | None, Field(ge=1, le=65_535, description="port of Locust's web UI on 127.0.0.1; left out, there is none")
+    ] = None
     duration_s: Annotated[Seconds, Field(description="seconds during which calls begin")]
     arrivals: Annotated[Arrivals, Field(description="what makes a call begin")] = Closed()
     ramp: Annotated[Ramp, Field(description="growth at the beginning and decline at the end")] = Ramp()

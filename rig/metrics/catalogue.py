@@ -95,7 +95,7 @@ RUN = (
     Metric("rig_run_phase", Kind.STATESET, "What the run is doing.", ("rig_run_phase",)),
     _gauge("rig_run_start_time_seconds", "Start of the run, Unix time.", unit="seconds"),
     _gauge("rig_run_elapsed_seconds", "Time since the run began.", unit="seconds"),
-    _gauge("rig_run_time_left_seconds", "Time until the run's watching ends; absent while unknown.", unit="seconds"),
+    _gauge("rig_phase_time_left_seconds", "Time until the phase is over; absent where unknown.", unit="seconds"),
     _gauge("rig_run_ended", "1 with the reason of the end; absent while the run goes on.", "reason"),
     _gauge("rig_verdict", "Verdict of the run: 0 pass, 1 fail, 2 unknown; absent until it is judged."),
     _gauge("rig_check_verdict", "Verdict of each check: 0 pass, 1 fail, 2 unknown; absent until judged.", "check"),

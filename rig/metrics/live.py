@@ -63,7 +63,7 @@ class LiveMetrics:
         gone_ns = 0 if facts.phase_ns is None else now_ns - facts.phase_ns
         left = left_s(self._config, facts.phase, gone_ns)
         if left is not None:
-            now.set("rig_run_time_left_seconds", max(0.0, left))
+            now.set("rig_phase_time_left_seconds", max(0.0, left))
         now.set("rig_check_findings", facts.board.total("rig_process_deaths"), "liveness")
         now.set("rig_check_findings", self._counts.stuck, "progress")
         now.set("rig_check_findings", self._counts.board.total("rig_connections_lost"), "connections")

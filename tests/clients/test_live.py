@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clients.live import LiveJournal
+from clients.live import LiveJournal, three_figures
 from rig.clock import NS_PER_MS
 from rig.events import types as ev
 
@@ -36,7 +36,7 @@ class View:
     def connected(self, why: ev.Connect, planned_ms: int, ready_ms: int) -> None:
         """The call got a session."""
         self.saw(ev.ConnectStarted, planned_ms, why=why, attempt=1, planned_ns=planned_ms * NS_PER_MS)
-        self.saw(ev.SessionReady, ready_ms)
+        self.saw(ev.SessionReady, ready_ms, resumed=why is ev.Connect.RESUME)
 
     def spoke(self, turn: int, planned_ms: int) -> None:
         """The caller said something."""
@@ -64,7 +64,7 @@ def test_a_barge_in_shows_how_long_the_reply_went_on() -> None:
     view.saw(ev.ActTaken, 101, turn=0, act=ev.Act.BARGE_IN_CANCEL, planned_ns=planned_ns)
     for at_ms in (150, 190):
         view.saw(ev.ServerEvent, at_ms, turn=0, name="response.done", detail="cancelled: client_cancelled")
-    assert view.rows == [("WSR", "barge_in_stop", 50.0, None)]
+    assert view.rows == [("WSR", "barge_in_stop_cancel", 50.0, None)]
 
 
 def test_a_reply_that_ended_by_itself_shows_no_barge_in() -> None:
@@ -79,14 +79,14 @@ def test_a_caller_who_comes_back_and_speaks_is_shown_only_the_waiting() -> None:
     view.connected(ev.Connect.NEW_SESSION, 100, 150)
     view.spoke(1, 2_150)
     view.saw(ev.AudioReceived, 2_650, response_id="r1")
-    assert ("WSR", "reconnect_first_audio", 550.0, None) in view.rows
+    assert ("WSR", "reconnect_first_audio_new", 550.0, None) in view.rows
 
 
 def test_a_return_shows_the_time_from_reconnect_to_first_audio() -> None:
     view = View()
     view.connected(ev.Connect.RESUME, 100, 150)
     view.saw(ev.AudioReceived, 400, response_id="r1")
-    assert view.rows[1:] == [("WSR", "reconnect_first_audio", 300.0, None)]
+    assert view.rows[1:] == [("WSR", "reconnect_first_audio_resumed", 300.0, None)]
 
 
 @pytest.mark.parametrize("outcome", [ev.Outcome.NO_REPLY, ev.Outcome.NO_END, ev.Outcome.LOST])
@@ -102,3 +102,10 @@ def test_what_has_no_duration_is_never_shown_as_0() -> None:
     view.saw(ev.TurnEnded, 3_000, turn=0, outcome=ev.Outcome.LOST)
     view.saw(ev.TurnEnded, 3_000, turn=1, outcome=ev.Outcome.ABANDONED)
     assert view.rows == [("WSR", "turn", None, "turn lost")]
+
+
+@pytest.mark.parametrize(
+    ("value", "bucket"), [(0.4, 0), (99.6, 100), (147, 147), (1103.4, 1100), (1106, 1110), (13_340, 13_300)]
+)
+def test_waits_keep_three_figures(value: float, bucket: int) -> None:
+    assert three_figures(value) == bucket

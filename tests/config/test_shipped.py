@@ -23,6 +23,8 @@ def test_a_shipped_config_is_good(name: Path) -> None:
     if name == Path("gate.yaml"):
         assert load_model(CONFIGS / name, GateConfig).question.endswith("?")
         return
+    if kind in ("prometheus", "grafana"):
+        return  # tests/metrics/test_dashboard.py reads them
     assert kind in ("runs", "pipelines"), f"say here how {name} is read"
     if kind == "runs":
         run, _, _ = load_both(CONFIGS / name)
@@ -31,7 +33,7 @@ def test_a_shipped_config_is_good(name: Path) -> None:
         assert load_pipeline(CONFIGS / name).question.endswith("?")
 
 
-@pytest.mark.parametrize("name", FILES, ids=str)
+@pytest.mark.parametrize("name", [name for name in FILES if name.suffix != ".json"], ids=str)
 def test_a_shipped_config_opens_with_its_question(name: Path) -> None:
     first = (CONFIGS / name).read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith("# ")

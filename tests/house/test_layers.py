@@ -25,6 +25,7 @@ TIERS: dict[str, int] = {
     "rig.events": 0,
     "rig.ids": 0,
     "rig.marks": 0,
+    "rig.standing": 0,
     # 1 intent: what is to happen
     "rig.arrivals": 1,
     "rig.config": 1,
@@ -88,7 +89,7 @@ CALLER_PACKAGES = {
     "websockets",
     "yaml",
 }
-LOCUST_PACKAGES = {"gevent", "locust"}
+LOCUST_PACKAGES = {"flask", "gevent", "locust"}
 OPTIONAL_PACKAGES = {"rig.report.export.table": "pyarrow"}
 """Packages that no profile installs, and the one module that may ask for each, in a function."""
 HEAVYWEIGHTS = {"torch", "transformers", "vllm", "vllm_omni", *LOCUST_PACKAGES}

@@ -31,10 +31,12 @@ class Served:
 
 
 def run_file(folder: Path) -> Path:
-    """The shipped golden run, shorter."""
+    """The shipped golden run with quicker replies and more calls, so that everything that is shown happens in it."""
     run = yaml.safe_load((ROOT / "configs/runs/golden.yaml").read_text(encoding="utf-8"))
     run |= {"pipeline": "pipeline.yaml", "metrics": {"linger_s": 100}}
-    run["load"]["duration_s"] = 14
+    run["load"] |= {"duration_s": 20, "callers": 6}
+    run["behaviours"]["barge_in"] |= {"after_audio_s": {"low": 0.2, "high": 0.5}, "turns": {"low": 2, "high": 2}}
+    run["behaviours"]["hang_up"] |= {"when": {"during_reply": 1}, "after_s": {"low": 0.1, "high": 0.3}}
     run["require"] = {"sessions": 1}
     pipeline = yaml.safe_load((ROOT / "configs/pipelines/golden.yaml").read_text(encoding="utf-8"))
     with socket.socket() as free:

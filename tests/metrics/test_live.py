@@ -13,7 +13,7 @@ from tests.builders import ORIGIN_NS, Run, run_config
 from tests.metrics.text import Samples, samples_of, series
 from tests.report.runs import whole
 
-ONLY_LIVE = ("rig_run_time_left_seconds",)
+ONLY_LIVE = ("rig_phase_time_left_seconds",)
 ONLY_JUDGED = ("rig_verdict", "rig_check_verdict", "rig_check_findings")
 
 
