@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test test-fast check prove repro bench bench-callers pins clean
+.PHONY: help setup smoke test test-fast check prove repro bench bench-callers pins pythons clean
 
 # core, engine-cpu, engine-gpu, or engine: the engine that is installed already, else engine-cpu
 PROFILE ?= engine
@@ -45,6 +45,9 @@ bench-callers: setup ## How many full-rate callers a core carries, beside other 
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
 	@bash scripts/pin.sh
+
+pythons: setup ## The same plans, byte for byte, under every Python of the pins that this machine has
+	@bash scripts/pythons.sh
 
 clean: ## Remove caches and build products; .venv and results/ stay
 	@rm -rf build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

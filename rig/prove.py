@@ -4,7 +4,7 @@ Each trial is a whole run as `rig run` makes it: the server as a child of the wa
 callers, judged from its journals. Only Locust is left out, because it costs more than all the rest: the callers are
 threads of the run's own process. Most faults fire once in a run, at a moment that differs from seed to seed. A trial in
 which the fault did not fire proves nothing and counts as short. Healthy servers must pass every check; such a run in
-which the callers themselves were too slow (`rig_validity`) proves nothing either and is made again.
+which the callers themselves were too slow (`rig_validity`) proves nothing either and is made again, alone.
 
     python -m rig.prove --seeds 20 --healthy 50
 """
@@ -12,7 +12,6 @@ which the callers themselves were too slow (`rig_validity`) proves nothing eithe
 import argparse
 import asyncio
 import os
-import socket
 import sys
 import threading
 import time
@@ -20,7 +19,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -34,7 +32,6 @@ from clients.caller import Call, Target
 from clients.dispatch import SlotCalls
 from rig.clock import from_s, monotonic_ns, to_s
 from rig.drive import Callers
-from rig.errors import RigError
 from rig.events.journal import Journal
 from rig.golden import record
 from rig.history import CALLER_ROLE
@@ -50,11 +47,7 @@ HEALTHY_SEEDS = 50
 SHARE = 0.95
 """A fault must be caught in 19 of 20 seeds."""
 TRIES = 3
-"""How often a healthy run is made until the callers kept time."""
-
-STRIDE = 37
-PORTS = range(18_500, 18_600)
-"""Runs side by side need ports of their own, below those that the kernel gives to connections."""
+"""How often a healthy run whose callers were too slow is made again."""
 
 POLITE: Settings = {"polite": {"weight": 1, "turns": {"low": 1, "high": 1}}}
 BARGE_IN: Settings = {"weight": 2, "turns": {"low": 1, "high": 1}, "after_audio_s": {"low": 0.2, "high": 0.5}}
@@ -196,11 +189,10 @@ class _Quiet:
         """See View."""
 
 
-def try_once(case: Case, seed: int, folder: Path, port: int = 0) -> Trial:
+def try_once(case: Case, seed: int, folder: Path) -> Trial:
     """One run of the rig with the fault of a case."""
     folder.mkdir(parents=True)
-    pipeline = {**_pipeline(case, seed), "port": port}
-    (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
+    (folder / "pipeline.yaml").write_text(yaml.safe_dump(_pipeline(case, seed)), encoding="utf-8")
     (folder / "run.yaml").write_text(yaml.safe_dump(_run(case, seed)), encoding="utf-8")
     judgement = run(folder / "run.yaml", folder / "results", _Quiet(), callers=ThreadCallers)
     lines = record.read(judgement.history.folder / "server" / RECORD_FILE)
@@ -247,28 +239,9 @@ def _span(high: float) -> Settings:
     return {"low": 0.0, "high": high}
 
 
-def free_port(place: int) -> int:
-    """The `place`-th of PORTS, or one far from it where somebody has that. Raises RigError for none."""
-    for step in range(len(PORTS)):
-        # Not the next one: that belongs to the run that is made beside this one.
-        port = PORTS[(place + step * STRIDE) % len(PORTS)]
-        with socket.socket() as trial, suppress(OSError):
-            # As the server does: what is left of closed connections is in nobody's way.
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(("127.0.0.1", port))
-            return port
-    raise RigError(f"no free port from {PORTS.start} to {PORTS.stop - 1}")
-
-
-def _guarded(case: Case, seed: int, folder: Path, place: int) -> Trial:
+def _guarded(case: Case, seed: int, folder: Path) -> Trial:
     try:
-        port = free_port(place)
-        trial = try_once(case, seed, folder / "0", port)
-        for again in range(1, TRIES):
-            if case.check is not None or not trial.too_slow:
-                break
-            trial = try_once(case, seed, folder / str(again), port)
-        return trial
+        return try_once(case, seed, folder)
     except Exception:  # noqa: BLE001 - one broken trial must not hide the others
         return Trial(case.fault, seed, 0, {}, {}, traceback.format_exc())
 
@@ -290,25 +263,50 @@ def _end_with_the_proof() -> None:
 
 
 def prove(cases: Sequence[Case], seeds: Mapping[str, int], jobs: int, folder: Path) -> list[Trial]:
-    """All trials, `jobs` at a time, with a line on stderr for each that is short."""
+    """All trials, `jobs` at a time, with a line on stderr for each that is short.
+
+    Healthy runs whose callers the crowd made too slow are made again at the end, one at a time.
+    """
     trials: list[Trial] = []
     begin_s = time.monotonic()
     # Seed by seed, so that what is slow or broken shows early.
     wanted = [(case, seed) for seed in range(max(seeds.values())) for case in cases if seed < seeds[case.fault]]
+    again: list[tuple[Case, int]] = []
     with _pool(jobs) as pool:
         futures = {
-            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}", place): case
-            for place, (case, seed) in enumerate(wanted)
+            pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}"): (case, seed) for case, seed in wanted
         }
         for done, future in enumerate(as_completed(futures), start=1):
-            trial, case = future.result(), futures[future]
-            trials.append(trial)
-            if not is_good(case, trial):
-                print(f"short: {_told(case, trial)}", file=sys.stderr)
+            case, seed = futures[future]
+            trial = future.result()
+            if case.check is None and trial.too_slow:
+                again.append((case, seed))
+            else:
+                trials.append(_noted(case, trial))
             if done % 20 == 0:
                 spent_s = time.monotonic() - begin_s
                 print(f"{done} of {len(wanted)} runs, {spent_s:.0f} s", file=sys.stderr)
+    if again:
+        print(f"{len(again)} healthy runs had slow callers and are made again", file=sys.stderr)
+    with _pool(1) as pool:
+        trials += [_noted(case, _alone(pool, case, seed, folder)) for case, seed in again]
+    print(f"{len(wanted)} runs, {jobs} side by side: {time.monotonic() - begin_s:.0f} s", file=sys.stderr)
     return trials
+
+
+def _alone(pool: ProcessPoolExecutor, case: Case, seed: int, folder: Path) -> Trial:
+    """A run with nothing beside it, until its callers kept time, TRIES times at most."""
+    for number in range(1, TRIES + 1):
+        trial = pool.submit(_guarded, case, seed, folder / f"{case.fault}-{seed}-again-{number}").result()
+        if not trial.too_slow:
+            break
+    return trial
+
+
+def _noted(case: Case, trial: Trial) -> Trial:
+    if not is_good(case, trial):
+        print(f"short: {_told(case, trial)}", file=sys.stderr)
+    return trial
 
 
 def is_good(case: Case, trial: Trial) -> bool:

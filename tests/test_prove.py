@@ -4,12 +4,13 @@
 """
 
 import re
-import socket
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from rig.golden.faults import FAULTS
-from rig.prove import CASES, PORTS, SHARE, Case, Trial, free_port, is_good, prove, table
+from rig.prove import CASES, SHARE, Case, Trial, is_good, prove, table
 from rig.verdict import Verdict
 
 NO_FAULT_TO_A_CHECK = {"none", "slow_start"}
@@ -54,13 +55,6 @@ def test_each_seed_gives_a_fault_its_own_moment_and_the_same_again(case: Case) -
     assert not any(re.search(r"[{}]", spec) for spec in specs)
 
 
-def test_a_port_that_somebody_has_is_left_out() -> None:
-    first = free_port(0)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", first))
-        assert free_port(PORTS.index(first)) != first
-
-
 def trial(verdict: Verdict, *, fired: int = 1) -> Trial:
     return Trial("drop", 0, fired, {"connections": verdict, "liveness": Verdict.PASS}, {})
 
@@ -86,6 +80,26 @@ def test_one_healthy_run_that_does_not_pass_is_one_too_many() -> None:
     good, bad = ({"liveness": verdict} for verdict in (Verdict.PASS, Verdict.UNKNOWN))
     assert table([healthy], [Trial("none", seed, 0, good, {}) for seed in range(50)])[1]
     assert not table([healthy], [Trial("none", 0, 0, good, {}), Trial("none", 1, 0, bad, {})])[1]
+
+
+def test_a_healthy_run_with_slow_callers_is_made_again_alone_until_they_kept_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = {"rig_validity": Verdict.UNKNOWN, "liveness": Verdict.PASS}
+    tried: list[str] = []
+
+    def guarded(case: Case, seed: int, folder: Path) -> Trial:
+        tried.append(folder.name)
+        in_time = seed == 0 or folder.name.endswith("-again-2")
+        return Trial(case.fault, seed, 0, {"liveness": Verdict.PASS} if in_time else slow, {"rig_validity": "slow"})
+
+    monkeypatch.setattr("rig.prove._guarded", guarded)
+    monkeypatch.setattr("rig.prove._pool", ThreadPoolExecutor)
+    (healthy,) = [case for case in CASES if case.check is None]
+    trials = prove([healthy], {"none": 2}, 2, tmp_path)
+    assert sorted(tried) == ["none-0", "none-1", "none-1-again-1", "none-1-again-2"]
+    assert [(one.seed, one.passed) for one in trials] == [(0, True), (1, True)]
+    assert "1 healthy runs had slow callers" in capsys.readouterr().err
 
 
 def test_a_case_without_a_trial_is_not_proven() -> None:

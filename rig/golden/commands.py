@@ -14,6 +14,8 @@ from rig.marks import voice_of
 
 Payload = Mapping[str, object]
 
+MIN_RATE_HZ, MAX_RATE_HZ = 8_000, 192_000
+
 
 class CommandError(RigError):
     """A message that the protocol refuses: the wire's error code, and the client's event id where it gave one."""
@@ -33,6 +35,7 @@ class Append:
     """One piece of the caller's sound: 16 kHz mono PCM16."""
 
     pcm: bytes
+    event_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Commit:
     """The caller says that its turn is over."""
 
     respond: bool
+    event_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Cancel:
     """Stop the running reply; of one response where its id is given."""
 
     response_id: str | None
+    event_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +147,23 @@ def check_turn_detection(session: Payload) -> None:
         raise CommandError("unsupported_turn_detection", "turn_detection.type must be 'server_vad'")
 
 
+def read_opening(asked: Payload) -> int:
+    """The voice of a session that is asked for. Raises CommandError for settings that cannot be."""
+    try:
+        check_turn_detection(asked)
+    except CommandError as problem:
+        # The code that a change of an open session gets is another one.
+        raise CommandError("invalid_session_config", problem.message) from problem
+    return read_voice(asked)
+
+
 def read_voice(asked: Payload) -> int:
     """The voice in a session's reference audio, 0 when it carries none. Raises CommandError without audio."""
     reference = asked.get("ref_audio")
     if not isinstance(reference, str) or not reference:
-        raise CommandError("ref_audio_required", "Native duplex audio output requires ref_audio")
+        raise CommandError("ref_audio_required", "MiniCPM-o duplex audio output requires ref_audio")
     if not reference.startswith("data:"):
-        raise CommandError("unsupported_ref_audio_path", "ref_audio must be a data URL")
+        raise CommandError("invalid_duplex_runtime_config", "The URL must be either a HTTP, data or file URL.")
     try:
         data = base64.b64decode(reference.partition(",")[2], validate=True)
         with wave.open(io.BytesIO(data)) as recording:
@@ -166,13 +181,18 @@ def _append(payload: Payload, event_id: str | None) -> Append:
     named = payload.get("format") or payload.get("input_audio_format") or "pcm16"
     if named not in ("pcm16", "pcm_s16le", "s16le"):
         raise CommandError("unsupported_audio_format", f"Unsupported input_audio_format: {named}", event_id)
+    rate_hz = payload.get("sample_rate_hz") or payload.get("sample_rate")
+    if isinstance(rate_hz, int | float) and not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
+        text = f"sample_rate_hz must be between {MIN_RATE_HZ} and {MAX_RATE_HZ}"
+        raise CommandError("bad_event", text, event_id)
     try:
-        pcm = binascii.a2b_base64(audio, strict_mode=True)
+        # What is no base64 at all is dropped, as upstream does; what is left may be no sound.
+        pcm = binascii.a2b_base64(audio)
     except ValueError as error:
         raise CommandError("bad_event", "input audio is not valid base64", event_id) from error
     if len(pcm) % 2 != 0:
         raise CommandError("bad_event", "pcm16 audio has an odd number of bytes", event_id)
-    return Append(pcm)
+    return Append(pcm, event_id)
 
 
 def _playback(payload: Payload, event_id: str | None) -> PlaybackAck:
@@ -196,7 +216,7 @@ def _update(payload: Payload, event_id: str | None) -> Update:
 
 def _commit(payload: Payload, event_id: str | None) -> Commit:
     wanted = payload.get("response_create", payload.get("create_response"))
-    return Commit(wanted is True or (payload.get("type") == "input.commit" and wanted is None))
+    return Commit(wanted is True or (payload.get("type") == "input.commit" and wanted is None), event_id)
 
 
 def _text(payload: Payload, key: str) -> str | None:
@@ -214,7 +234,7 @@ _MAKERS: dict[str, Callable[[Payload, str | None], Command]] = {
     "input.commit": _commit,
     "input_audio_buffer.clear": lambda payload, _: ClearInput(),
     "output_audio_buffer.clear": lambda payload, _: ClearOutput(_text(payload, "response_id")),
-    "response.cancel": lambda payload, _: Cancel(_text(payload, "response_id")),
+    "response.cancel": lambda payload, event_id: Cancel(_text(payload, "response_id"), event_id),
     "response.create": lambda payload, _: CreateResponse(),
     "playback.ack": _playback,
     "audio.playback_ack": _playback,

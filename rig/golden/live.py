@@ -56,7 +56,7 @@ class Live:
     def start(self, connection: ServerConnection) -> None:
         """Serve the first connection: session.created goes out unnumbered."""
         self.connection = connection
-        fields = wire.created(self.session.public, self.session.id, self.generation, self.token)
+        fields = wire.created(self.session.public, self.generation, self.token)
         self._enqueue(Waiting(wire.encode(fields)))
         self.session.opened()
         self.flush()

@@ -1,5 +1,7 @@
 """One reply on its way out: which chunk is due when, and how it ends. No clock, no I/O."""
 
+from itertools import accumulate
+
 from rig.clock import NS_PER_MS
 from rig.config.pipeline import Golden
 from rig.golden import wire
@@ -10,10 +12,13 @@ from rig.golden.wire import Outgoing
 class Reply:
     """A reply from its announcement to its terminal event; all times are due times in monotonic nanoseconds."""
 
-    def __init__(self, reply_id: str, plan: Plan, settings: Golden, asked_ns: int, turn: int) -> None:
+    def __init__(
+        self, reply_id: str, plan: Plan, settings: Golden, asked_ns: int, turn: int, previous_item: str | None = None
+    ) -> None:
         self.id = reply_id
         self.plan = plan
         self.turn = turn
+        self.previous_item = previous_item
         self.sent_chunks = 0
         self.ended = False
         self.stop_asked_ns: int | None = None
@@ -33,14 +38,19 @@ class Reply:
         return chunk_ns if self._stop is None else min(chunk_ns, self._stop[0])
 
     @property
-    def unplayed(self) -> bool:
-        """Whether sound has been sent that the caller has not reported as played."""
-        return self.sent_chunks > 0 and self.sent_ms > (self.played_ms or 0)
+    def text_marks(self) -> list[tuple[int, int]]:
+        """For each chunk sent: characters of the transcript and milliseconds of the sound at its end."""
+        words = accumulate(len(word) for word in self._words)
+        return list(zip(words, self._ends_ms, strict=True))
+
+    @property
+    def _ends_ms(self) -> list[int]:
+        return list(accumulate(self.plan.chunk(index).duration_ms for index in range(self.sent_chunks)))
 
     @property
     def sent_ms(self) -> int:
         """Sound sent so far."""
-        return sum(self.plan.chunk(index).duration_ms for index in range(self.sent_chunks))
+        return self._ends_ms[-1] if self.sent_chunks else 0
 
     def stop(self, now_ns: int, reason: str, delay_ms: int) -> None:
         """Cancel it: the terminal event comes after `delay_ms`; chunks due until then still go out."""

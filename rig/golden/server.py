@@ -222,8 +222,7 @@ class GoldenServer:
             await self._refuse(connection, "resource_exhausted", f"duplex_session_capacity_exhausted: limit={limit}")
             return None
         try:
-            commands.check_turn_detection(asked)
-            voice = commands.read_voice(asked)
+            voice = commands.read_opening(asked)
         except CommandError as problem:
             await self._refuse(connection, problem.code, problem.message)
             return None

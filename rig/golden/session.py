@@ -34,6 +34,9 @@ class Session:
         self.repeats: Callable[[], bool] = lambda: False
         self._detector = Detector(settings.speech_ms, settings.silence_ms)
         self._uncommitted = False
+        self._last_item: str | None = None
+        self._user_item = f"item_{session_id}_user_1"
+        """The item that the caller's sound will be: one and the same until the caller commits it."""
         self._out: list[Outgoing] = []
         self._obey: dict[type, Callable[[Command, int], None]] = {
             commands.Append: self._hear,
@@ -83,7 +86,8 @@ class Session:
         """End the session with `session.closed` or `session.expired`; a running reply is dropped without a word."""
         self.closed = reason
         self.active = None
-        self._say({"type": kind, "session_id": self.id, "reason": reason})
+        details: Fields = {"event": {}} if kind == "session.closed" else {}
+        self._say({"type": kind, "session_id": self.id, "reason": reason, **details})
 
     def answer(self, now_ns: int) -> None:
         """Begin a reply. Where `repeats` says so (a fault), it is the previous one once more under a new id."""
@@ -102,7 +106,8 @@ class Session:
         )
         if repeats and previous is not None:
             plan = previous.plan
-        reply = Reply(f"resp_{self.id}_{number}", plan, settings, now_ns, self.turns)
+        reply = Reply(f"resp_{self.id}_{number}", plan, settings, now_ns, self.turns, self._last_item)
+        self._last_item = f"item_{reply.id}"
         self.replies[reply.id] = reply
         self.active = reply
         self._out += [Outgoing(fields, reply) for fields in wire.reply_created(reply)]
@@ -111,12 +116,16 @@ class Session:
 
     def _hear(self, command: Command, now_ns: int) -> None:
         assert isinstance(command, commands.Append)
+        if not command.pcm:
+            text = "input_audio_buffer.append requires audio and/or video_frames"
+            self._error("invalid_input_modality", text, command.event_id)
+            return
         self._uncommitted = True
         for edge in self._detector.feed(command.pcm):
             self._edge(edge, now_ns)
 
     def _edge(self, edge: Edge, now_ns: int) -> None:
-        item_id = f"item_{self.id}_user_{self.turns + 1}"
+        item_id = self._user_item
         if edge.started:
             fields: Fields = {"audio_start_ms": edge.audio_ms, "item_id": item_id}
             self._say({"type": "input_audio_buffer.speech_started", **fields})
@@ -124,24 +133,17 @@ class Session:
             return
         self.speech_ended_ms = edge.audio_ms
         self._say({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": edge.audio_ms, "item_id": item_id})
-        self._turn(item_id, now_ns, respond=True)
+        self._turn(now_ns, respond=True)
 
     def _interrupt(self, now_ns: int) -> None:
-        """The caller speaks: a reply that is being made is stopped, one that is only being played is cleared."""
+        """The caller speaks: a reply in the making is stopped; nothing is said of one that is only being played."""
         if self.active is not None:
             self.active.stop(now_ns, "turn_detected", self._settings.barge_in_ms)
-            return
-        last = next(reversed(self.replies.values()), None)
-        if last is not None and last.stop_asked_ns is None and last.unplayed:
-            last.stop_asked_ns = now_ns
-            self._say({"type": "output_audio_buffer.cleared", "response_id": last.id})
 
-    def _turn(self, item_id: str, now_ns: int, *, respond: bool) -> None:
-        """What was heard is a turn of the caller now."""
+    def _turn(self, now_ns: int, *, respond: bool) -> None:
+        """What was heard is a turn of the caller now. One that the server found itself becomes no item of its own."""
         self.turns += 1
         self._uncommitted = False
-        for fields in wire.committed(item_id):
-            self._say(fields)
         if not respond:
             return
         if self.active is not None:
@@ -152,10 +154,17 @@ class Session:
     def _commit(self, command: Command, now_ns: int) -> None:
         assert isinstance(command, commands.Commit)
         if not self._uncommitted:
-            self._error("input_audio_buffer_empty", "input_audio_buffer.commit requires a non-empty input audio buffer")
+            text = "input_audio_buffer.commit requires a non-empty input audio buffer"
+            self._error("input_audio_buffer_empty", text, command.event_id)
             return
+        spoken = self._detector.speaking
         self._detector.reset()
-        self._turn(f"item_{self.id}_user_{self.turns + 1}", now_ns, respond=command.respond)
+        for fields in wire.committed(self._user_item, self._last_item):
+            self._say(fields)
+        self._last_item, self._user_item = self._user_item, f"item_{self.id}_user_{self.turns + 2}"
+        if spoken:
+            self._turn(now_ns, respond=command.respond)
+        self._uncommitted = False
 
     def _clear_input(self, command: Command, now_ns: int) -> None:
         self._detector.reset()
@@ -169,7 +178,8 @@ class Session:
             text = "response.create cannot start while another response is active."
             self._error("response_already_active", text)
         elif self.turns == 0:
-            self._error("response_create_without_input", "response.create requires committed input")
+            text = "Duplex response.create requires committed audio to answer."
+            self._error("response_create_without_input", text)
         else:
             self.answer(now_ns)
 
@@ -180,12 +190,13 @@ class Session:
         named = wanted or (active.id if active is not None else last)
         reply = None if named is None else self.replies.get(named)
         if reply is not None and reply.ended:
-            self._error("response_not_active", f"Response is already complete: {named}")
+            self._error("response_not_active", f"Response is already complete: {named}", command.event_id)
         elif active is None:
             if wanted is None:
-                self._error("response_not_active", "response.cancel requires an active response")
+                text = "response.cancel requires an active response"
+                self._error("response_not_active", text, command.event_id)
         elif reply is not active:
-            self._error("response_not_active", f"Response is not active: {named}")
+            self._error("response_not_active", f"Response is not active: {named}", command.event_id)
         else:
             active.stop(now_ns, "client_cancelled", self._settings.cancel_ms)
 
@@ -234,8 +245,8 @@ class Session:
         assert isinstance(command, commands.Close)
         self.end("session.closed", command.reason)
 
-    def _error(self, code: str, message: str) -> None:
-        self._say(wire.error(code, message))
+    def _error(self, code: str, message: str, event_id: str | None = None) -> None:
+        self._say(wire.error(code, message, event_id))
 
     def _say(self, fields: Fields) -> None:
         self._out.append(Outgoing(fields))

@@ -3,6 +3,7 @@
 Source: vllm_omni/protocol/realtime/events.py, protocol/duplex/events.py and engine/duplex/realtime_events.py.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,12 +22,18 @@ AUDIO_DELTA = "response.output_audio.delta"
 DONE = "response.done"
 CLOSED = ("session.closed", "session.expired")
 
-encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
+_event_numbers = itertools.count(1)
 decode = msgspec.json.Decoder().decode
 """Raises ValueError (msgspec.DecodeError is one) for what is no JSON."""
 
 _SERVER_ERRORS = frozenset({"internal_error", "runtime_resume_failed", "engine_error"})
 _RATE_ERRORS = frozenset({"resource_exhausted", "input_backpressure"})
+
+
+def encode(fields: Mapping[str, object]) -> bytes:
+    """An event as it goes over the wire; every event has an id of its own."""
+    return _encode({"type": fields["type"], "event_id": f"event_{next(_event_numbers):032x}", **fields})
 
 
 @dataclass(slots=True)
@@ -63,12 +70,11 @@ def error(code: str, message: str, event_id: str | None = None) -> Fields:
     return {"type": "error", "error": detail}
 
 
-def created(session: Fields, session_id: str, generation: int, token: str) -> Fields:
-    """session.created: never numbered, and the only place of the first resume token."""
+def created(session: Fields, generation: int, token: str) -> Fields:
+    """session.created: never numbered, and the only place of the first resume token. The id is in `session`."""
     return {
         "type": "session.created",
         "session": session,
-        "session_id": session_id,
         "attachment_generation": generation,
         "resume_token": token,
     }
@@ -76,7 +82,8 @@ def created(session: Fields, session_id: str, generation: int, token: str) -> Fi
 
 def resumed(session: Fields, session_id: str, generation: int, token: str) -> Fields:
     """session.resumed: never numbered; the token has been changed."""
-    return {**created(session, session_id, generation, token), "type": "session.resumed"}
+    shown = {key: value for key, value in session.items() if key != "object"}
+    return {**created(shown, generation, token), "type": "session.resumed", "session_id": session_id}
 
 
 def public_session(session_id: str, settings: Mapping[str, object], idle_timeout_s: float) -> Fields:
@@ -105,10 +112,10 @@ def reply_created(reply: "Reply") -> list[Fields]:
     }
     return [
         {"type": "response.created", "response_id": reply.id, "response": response},
-        {"type": "conversation.item.added", "previous_item_id": None, "item": item},
-        {"type": "conversation.item.created", "previous_item_id": None, "item": item},
+        {"type": "conversation.item.added", "previous_item_id": reply.previous_item, "item": item},
+        {"type": "conversation.item.created", "previous_item_id": reply.previous_item, "item": item},
         {"type": "response.output_item.added", "response_id": reply.id, "output_index": 0, "item": item},
-        {"type": "response.content_part.added", **_place(reply), "part": {"type": "output_audio", "transcript": ""}},
+        {"type": "response.content_part.added", **_place(reply), "part": {"type": "audio", "transcript": ""}},
     ]
 
 
@@ -131,7 +138,7 @@ def transcript(reply: "Reply", text: str) -> Fields:
 
 def ending(reply: "Reply", status: str, reason: str, text: str) -> list[Fields]:
     """What ends a response, the terminal event and what follows it."""
-    item = _item(reply, "completed" if status == "completed" else "incomplete")
+    item = _item(reply, status, text)
     response = {
         "id": reply.id,
         "object": "realtime.response",
@@ -148,15 +155,15 @@ def ending(reply: "Reply", status: str, reason: str, text: str) -> list[Fields]:
         ]
     return [
         *heard,
-        {"type": "response.content_part.done", **_place(reply), "part": {"type": "output_audio", "transcript": text}},
+        {"type": "response.content_part.done", **_place(reply), "part": {"type": "audio", "transcript": text}},
         {"type": "response.output_item.done", "response_id": reply.id, "output_index": 0, "item": item},
-        {"type": "conversation.item.done", "previous_item_id": None, "item": item},
+        {"type": "conversation.item.done", "previous_item_id": reply.previous_item, "item": item},
         {"type": DONE, "response_id": reply.id, "response": response},
         {"type": "rate_limits.updated", "rate_limits": []},
     ]
 
 
-def committed(item_id: str) -> list[Fields]:
+def committed(item_id: str, previous: str | None) -> list[Fields]:
     """The caller's turn became an item of the conversation."""
     item = {
         "id": item_id,
@@ -167,10 +174,10 @@ def committed(item_id: str) -> list[Fields]:
         "content": [{"type": "input_audio", "transcript": ""}],
     }
     return [
-        {"type": "conversation.item.added", "previous_item_id": None, "item": item},
-        {"type": "conversation.item.created", "previous_item_id": None, "item": item},
-        {"type": "input_audio_buffer.committed", "previous_item_id": None, "item_id": item_id, "event": {}},
-        {"type": "conversation.item.done", "previous_item_id": None, "item": item},
+        {"type": "conversation.item.added", "previous_item_id": previous, "item": item},
+        {"type": "conversation.item.created", "previous_item_id": previous, "item": item},
+        {"type": "input_audio_buffer.committed", "previous_item_id": previous, "item_id": item_id, "event": {}},
+        {"type": "conversation.item.done", "previous_item_id": previous, "item": item},
     ]
 
 
@@ -178,12 +185,16 @@ def _place(reply: "Reply") -> Fields:
     return {"response_id": reply.id, "item_id": f"item_{reply.id}", "output_index": 0, "content_index": 0}
 
 
-def _item(reply: "Reply", status: str) -> Fields:
+def _item(reply: "Reply", status: str, text: str = "") -> Fields:
+    part: Fields = {"type": "output_audio", "transcript": text}
+    if reply.sent_ms:
+        part["audio_duration_ms"] = reply.sent_ms
+        part["audio_text_marks"] = [{"text_chars": chars, "audio_end_ms": end_ms} for chars, end_ms in reply.text_marks]
     return {
         "id": f"item_{reply.id}",
         "object": "realtime.item",
         "type": "message",
         "role": "assistant",
         "status": status,
-        "content": [],
+        "content": [] if status == "in_progress" else [part],
     }

@@ -13,7 +13,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from rig.clock import monotonic_ns, to_s
@@ -22,7 +22,7 @@ from rig.errors import PipelineError
 from rig.events import ring
 from rig.events.journal import Journal
 from rig.events.types import PipelineKept, PipelineReady, PipelineStopped
-from rig.pipeline import deploy, golden, preflight, probe, reports, tree
+from rig.pipeline import deploy, golden, listening, probe, reports, tree
 from rig.pipeline.deploy import Launch
 from rig.pipeline.logs import LogLine, ServerLog, Splitter
 
@@ -67,6 +67,8 @@ class LocalPipeline:
         self._warden: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
+        self._holding = ExitStack()
+        """Holds a port that was free, so that a rig beside this one does not get the same."""
 
     @property
     def url(self) -> str:
@@ -107,7 +109,7 @@ class LocalPipeline:
             self._follow_log(logs)
             self._copy_launch()
             return
-        port = self.config.port if self.config.port > 0 else preflight.free_port(self.config.host)
+        port = self.config.port or self._holding.enter_context(listening.reserved(self.config.host))
         environment = deploy.rig_environment()
         launch = self._prepare(work, port, environment)
         self._launch = launch
@@ -120,9 +122,10 @@ class LocalPipeline:
         await self._start_warden(launch, work, self._home / "logs")
 
     async def wait_ready(self) -> None:
-        """Return when the server accepts duplex sessions.
+        """Return when the server accepts duplex sessions, and it is this server that does.
 
-        Raises PipelineError when it exits, is not in duplex mode, or takes longer than `ready_deadline_s`.
+        Raises PipelineError when it exits, is not in duplex mode, takes longer than `ready_deadline_s`, or when another
+        process listens on its port.
         """
         ready = asyncio.create_task(probe.until_ready(self.url))
         gone = asyncio.create_task(self.gone.wait())
@@ -140,6 +143,7 @@ class LocalPipeline:
             limit = f"the server was not ready within {self.config.ready_deadline_s:g} s"
             raise PipelineError(await self._last_words(limit))
         ready.result()
+        await self._check_port()
         boot_ns = monotonic_ns() - self._started_ns
         self._journal.record(PipelineReady, boot_ns=boot_ns, earlier_runs=self.earlier_runs)
 
@@ -179,7 +183,17 @@ class LocalPipeline:
         self.stop_asked.set()
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._stop())
-        await _to_the_end(self._stopping)
+        try:
+            await _to_the_end(self._stopping)
+        finally:
+            self._holding.close()
+
+    async def _check_port(self) -> None:
+        assert self._launch is not None
+        try:
+            await asyncio.to_thread(listening.check, self._launch.host, self._launch.port, self.server)
+        except PipelineError as error:
+            raise PipelineError(await self._last_words(str(error))) from error
 
     def _prepare(self, work: Path, port: int, environment: Mapping[str, str]) -> Launch:
         if isinstance(self.config, GoldenPipeline):

@@ -41,8 +41,8 @@ class Child:
 def child(folder: Path, *faults: str, **settings: object) -> Iterator[Child]:
     """A server process for the length of a test; yields when it listens."""
     path = folder / "golden.jsonl"
-    command = [sys.executable, "-m", "rig.cli", "serve", "golden", "--port", "0", "--record", str(path)]
-    for key, value in {**QUICK, **settings}.items():
+    command = [sys.executable, "-m", "rig.cli", "serve", "golden", "--record", str(path)]
+    for key, value in {"port": 0, **QUICK, **settings}.items():
         command += [f"--{key.replace('_', '-')}", str(value)]
     for fault in faults:
         command += ["--fault", fault]

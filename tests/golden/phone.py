@@ -129,7 +129,7 @@ class Phone:
 
     def resume(self, created: dict[str, Any], last_seq: int) -> dict[str, Any]:
         """Take a session up again; returns the answer."""
-        self.send(wire.resume_session(created["session_id"], created["resume_token"], last_seq))
+        self.send(wire.resume_session(created["session"]["id"], created["resume_token"], last_seq))
         return self.next()
 
     def say(self, speech_ms: int = 300, silence_ms: int = 600) -> None:

@@ -15,10 +15,6 @@ from tests.golden.phone import FRAME, Phone, serving, wait_for
 ANSWER = [
     "input_audio_buffer.speech_started",
     "input_audio_buffer.speech_stopped",
-    "conversation.item.added",
-    "conversation.item.created",
-    "input_audio_buffer.committed",
-    "conversation.item.done",
     "response.created",
     "conversation.item.added",
     "conversation.item.created",
@@ -193,10 +189,10 @@ def test_a_connection_that_sends_nothing_is_let_go_and_its_session_kept(tmp_path
         ("[1]", "bad_event"),
         ('{"type": "session.resume"}', "invalid_session_resume"),
         ('{"type": "session.update", "session": {}}', "ref_audio_required"),
-        ('{"type": "session.update", "session": {"ref_audio": "/a.wav"}}', "unsupported_ref_audio_path"),
+        ('{"type": "session.update", "session": {"ref_audio": "/a.wav"}}', "invalid_duplex_runtime_config"),
         (
             '{"type": "session.update", "session": {"turn_detection": {"type": "semantic_vad"}}}',
-            "unsupported_turn_detection",
+            "invalid_session_config",
         ),
     ],
 )
@@ -214,7 +210,8 @@ def test_a_bad_first_message_is_refused_and_the_connection_dropped(tmp_path: Pat
         ('{"type": 3}', "bad_event"),
         ('{"type": "no.such.thing"}', "unknown_event"),
         ('{"type": "input_audio_buffer.append"}', "bad_event"),
-        ('{"type": "input_audio_buffer.append", "audio": "*"}', "bad_event"),
+        ('{"type": "input_audio_buffer.append", "audio": "*"}', "invalid_input_modality"),
+        ('{"type": "input_audio_buffer.append", "audio": "AAA=", "sample_rate_hz": 7}', "bad_event"),
         ('{"type": "input_audio_buffer.append", "audio": "AAAA", "format": "opus"}', "unsupported_audio_format"),
         ('{"type": "input_audio_buffer.commit"}', "input_audio_buffer_empty"),
         ('{"type": "response.cancel"}', "response_not_active"),

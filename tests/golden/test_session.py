@@ -77,7 +77,7 @@ def test_a_turn_while_a_reply_is_being_stopped_ends_it_first(session: Session) -
 
 
 def test_a_manual_commit_asks_for_a_reply_only_when_told_to(session: Session) -> None:
-    session.obey(commands.Append(SILENCE), 0)
+    hear(session, 3, 0)
     session.obey(commands.Commit(respond=False), 0)
     assert "response.created" not in kinds(session)
     session.obey(commands.CreateResponse(), 0)
@@ -126,19 +126,61 @@ def reply_to_its_end(session: Session) -> str:
     return response_id
 
 
-def test_speech_over_a_reply_that_is_only_being_played_clears_it_once(session: Session) -> None:
+@pytest.mark.parametrize("played_ms", [300, 1_000])
+def test_speech_over_a_reply_that_is_only_being_played_clears_nothing(session: Session, played_ms: int) -> None:
     response_id = reply_to_its_end(session)
-    session.obey(commands.PlaybackAck(300, 300, response_id, None), 0)
-    session.take()
-    out = hear(session, 2, 0)
-    assert out == ["input_audio_buffer.speech_started", "output_audio_buffer.cleared"]
-
-
-def test_speech_after_a_reply_was_played_clears_nothing(session: Session) -> None:
-    response_id = reply_to_its_end(session)
-    session.obey(commands.PlaybackAck(1_000, 1_000, response_id, None), 0)
+    session.obey(commands.PlaybackAck(played_ms, played_ms, response_id, None), 0)
     session.take()
     assert hear(session, 2, 0) == ["input_audio_buffer.speech_started"]
+
+
+def test_a_commit_of_silence_is_an_item_and_no_turn(session: Session) -> None:
+    session.obey(commands.Append(SILENCE), 0)
+    session.obey(commands.Commit(respond=True), 0)
+    assert "input_audio_buffer.committed" in kinds(session)
+    session.obey(commands.CreateResponse(), 0)
+    assert codes(session) == ["response_create_without_input"]
+
+
+def test_the_sound_of_a_caller_keeps_its_item_until_it_is_committed(session: Session) -> None:
+    def item() -> object:
+        session.obey(commands.Append(TONE), 0)
+        session.obey(commands.Append(TONE), 0)
+        (event,) = [event for event in session.take() if event.kind == "input_audio_buffer.speech_started"]
+        return event.fields["item_id"]
+
+    first = item()
+    hear(session, 0, 5)
+    assert item() == first
+    session.obey(commands.Commit(respond=False), 0)
+    session.take()
+    assert item() != first
+
+
+def test_each_item_names_the_one_before_it(session: Session) -> None:
+    def previous() -> list[object]:
+        return [event.fields["previous_item_id"] for event in session.take() if event.kind == "conversation.item.added"]
+
+    for frame in [TONE] * 3 + [SILENCE] * 5:
+        session.obey(commands.Append(frame), 0)
+    assert previous() == [None]
+    session.tick(10**12)
+    session.take()
+    for frame in [TONE] * 3:
+        session.obey(commands.Append(frame), 0)
+    session.obey(commands.Commit(respond=True), 0)
+    assert previous() == ["item_resp_s_1", "item_s_user_1"]
+
+
+def test_sound_that_is_none_is_no_input(session: Session) -> None:
+    session.obey(commands.Append(b"", "mine"), 0)
+    (event,) = session.take()
+    assert event.fields["error"] == {
+        "type": "invalid_request_error",
+        "code": "invalid_input_modality",
+        "message": "input_audio_buffer.append requires audio and/or video_frames",
+        "event_id": "mine",
+    }
 
 
 def test_the_first_word_of_playback_must_come_before_the_next_turn(session: Session) -> None:

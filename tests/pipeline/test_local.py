@@ -13,6 +13,7 @@ import pytest
 from rig.errors import PipelineError
 from rig.events.types import PipelineReady, PipelineStopped
 from rig.pipeline import tree
+from tests.golden.child import child
 from tests.pipeline import fake
 
 
@@ -36,6 +37,44 @@ def test_a_server_that_comes_up_is_ready_and_stops_in_order(tmp_path: Path) -> N
     (ready,) = [event for event in fake.events(tmp_path) if isinstance(event, PipelineReady)]
     assert ready.boot_ns > 0
     assert stopped(tmp_path).forced == []
+
+
+def test_a_stranger_that_answers_on_its_port_is_not_taken_for_the_server(tmp_path: Path) -> None:
+    async def scenario(port: int) -> str:
+        pipeline = fake.pipeline(tmp_path, fake.fake_config(tmp_path, mode="hang_in_boot", port=port))
+        await pipeline.start()
+        try:
+            with pytest.raises(PipelineError) as error:
+                await pipeline.wait_ready()
+        finally:
+            await pipeline.stop()
+        return str(error.value)
+
+    with child(tmp_path) as stranger:
+        text = asyncio.run(scenario(stranger.port))
+        assert f"another process (pid {stranger.process.pid}: " in text
+    assert "the server that was started does not" in text
+    assert not any(isinstance(event, PipelineReady) for event in fake.events(tmp_path))
+
+
+def test_two_servers_that_are_started_side_by_side_get_ports_of_their_own(tmp_path: Path) -> None:
+    async def scenario() -> set[str]:
+        pipelines = []
+        for name in ("one", "other"):
+            folder = tmp_path / name
+            folder.mkdir()
+            pipelines.append(fake.pipeline(folder, fake.fake_config(folder)))
+        try:
+            for pipeline in pipelines:
+                await pipeline.start()
+            for pipeline in pipelines:
+                await pipeline.wait_ready()
+            return {pipeline.url for pipeline in pipelines}
+        finally:
+            for pipeline in pipelines:
+                await pipeline.stop()
+
+    assert len(asyncio.run(scenario())) == 2
 
 
 def test_the_log_is_kept_whole_and_split_by_process(tmp_path: Path) -> None:
