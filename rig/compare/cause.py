@@ -1,13 +1,15 @@
 """What a run died of, in a few words that are the same for every run with the same fault."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rig.events.types import ProcessDied
 from rig.verdict import CheckResult, Verdict
 
+API_SERVER = "api_server"
 TAIL_BYTES = 256 * 1024
+FATAL = "encountered a fatal error"
 _FRAME = re.compile(r'File "[^"]*", line \d+, in (?P<function>\S+)')
 _EXCEPTION = re.compile(r"(?:^|\] )(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit))(?::.*)?$")
 _SECOND_HAND = frozenset({"EngineDeadError", "EngineGenerateError"})
@@ -15,13 +17,14 @@ _SECOND_HAND = frozenset({"EngineDeadError", "EngineGenerateError"})
 
 
 def cause_of(deaths: Sequence[ProcessDied], checks: Iterable[CheckResult], logs: Path) -> str:
-    """The first death with its exception and function (`thinker: KeyError in _update_after_schedule`), or how it ended.
+    """The process that died, with its exception and function (`thinker: KeyError in _update_after_schedule`), or how.
 
     Without a death the first failed check; empty for a run in which nothing failed. `logs` holds the server's log by
-    process, read where a process's last lines do not tell.
+    process.
     """
-    for death in deaths:
-        told = exception_in(death.last_lines) or exception_in(_log_of(death, logs))
+    # The API server dies of its engines more often than by itself, and what dies at once is told the oldest first.
+    for death in sorted(deaths, key=lambda death: death.stage == API_SERVER):
+        told = exception_in(_log_of(death, logs)) or exception_in(death.last_lines)
         if told:
             return f"{death.stage}: {told}"
     if deaths:
@@ -32,8 +35,18 @@ def cause_of(deaths: Sequence[ProcessDied], checks: Iterable[CheckResult], logs:
     return "" if failed is None else f"{failed.check}: {failed.summary}"
 
 
-def exception_in(lines: Iterable[str]) -> str:
-    """The first exception of a log that ended a traceback, with the function that raised it; empty for none."""
+def exception_in(lines: Sequence[str]) -> str:
+    """What a process died of, from its log: an exception with the function that raised it; empty for none.
+
+    The first one after the line with which an engine core announces its end, without such a line the last one.
+    """
+    end = next((place for place, line in enumerate(lines) if FATAL in line), None)
+    found = list(_exceptions(lines[end or 0 :]))
+    return "" if not found else found[-1 if end is None else 0]
+
+
+def _exceptions(lines: Iterable[str]) -> Iterator[str]:
+    """Every exception that ends a traceback."""
     function = ""
     for line in lines:
         if frame := _FRAME.search(line):
@@ -41,9 +54,8 @@ def exception_in(lines: Iterable[str]) -> str:
         elif (found := _EXCEPTION.search(line.rstrip())) and function:
             name = found["name"].rpartition(".")[2]
             if name not in _SECOND_HAND:
-                return f"{name} in {function}"
+                yield f"{name} in {function}"
             function = ""
-    return ""
 
 
 def _log_of(death: ProcessDied, logs: Path) -> list[str]:

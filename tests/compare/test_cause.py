@@ -43,6 +43,20 @@ def test_it_is_the_exception_and_its_function_whatever_the_request(name: str) ->
     assert cause_of([death(last_lines=lines)], [], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
 
 
+def test_an_earlier_exception_that_was_survived_is_not_the_cause() -> None:
+    survived = ['  File "/x/serving.py", line 3, in read', "ValueError: a caller sent nonsense", "INFO: goes on"]
+    later = ['  File "/x/core.py", line 3, in shut_down', "RuntimeError: while it ended"]
+    announced = ["ERROR EngineCore encountered a fatal error."]
+    assert exception_in([*survived, *TRACEBACK]) == "KeyError in _update_after_schedule"
+    assert exception_in([*survived, *announced, *TRACEBACK, *later]) == "KeyError in _update_after_schedule"
+
+
+def test_an_engine_is_the_cause_when_it_dies_together_with_the_api_server() -> None:
+    api = death(stage="api_server", last_lines=['  File "/x/o.py", line 1, in run', "RuntimeError: it died"])
+    assert cause_of([api, death(last_lines=TRACEBACK)], [], Path("nowhere")).startswith("thinker: KeyError")
+    assert cause_of([api], [], Path("nowhere")) == "api_server: RuntimeError in run"
+
+
 def test_an_exception_told_at_second_hand_is_not_the_cause() -> None:
     first, second = death(stage="api_server", last_lines=DEAD_AT_SECOND_HAND), death(last_lines=TRACEBACK)
     assert cause_of([first, second], [], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
