@@ -71,6 +71,7 @@ def _sides(a: Side, b: Side) -> str:
         ("runs", str(a.runs), str(b.runs)),
         ("verdicts", _counted(a.verdicts), _counted(b.verdicts)),
         ("runs with a death", _share(a.died), _share(b.died)),
+        ("of these before the load", str(a.died_in_boot), str(b.died_in_boot)),
         ("first death after load start", _first(a), _first(b)),
         ("cause", _counted(a.causes), _counted(b.causes)),
         ("runs with lost slots, of those probed", _share(a.slots), _share(b.slots)),
