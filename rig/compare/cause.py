@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rig.events.types import ProcessDied
-from rig.verdict import CheckResult, Verdict
 
 API_SERVER = "api_server"
 TAIL_BYTES = 256 * 1024
@@ -16,23 +15,21 @@ _SECOND_HAND = frozenset({"EngineDeadError", "EngineGenerateError"})
 """Raised by those who find another process dead: never the cause."""
 
 
-def cause_of(deaths: Sequence[ProcessDied], checks: Iterable[CheckResult], logs: Path) -> str:
+def cause_of(deaths: Sequence[ProcessDied], logs: Path) -> str:
     """The process that died, with its exception and function (`thinker: KeyError in _update_after_schedule`), or how.
 
-    Without a death the first failed check; empty for a run in which nothing failed. `logs` holds the server's log by
-    process.
+    Empty for a run without a death. `logs` holds the server's log by process.
     """
+    if not deaths:
+        return ""
     # The API server dies of its engines more often than by itself, and what dies at once is told the oldest first.
     for death in sorted(deaths, key=lambda death: death.stage == API_SERVER):
         told = exception_in(_log_of(death, logs)) or exception_in(death.last_lines)
         if told:
             return f"{death.stage}: {told}"
-    if deaths:
-        first = deaths[0]
-        ended = f"killed by {first.signal}" if first.signal else f"exited with status {first.exit_status}"
-        return f"{first.stage}: {ended if first.signal or first.exit_status is not None else 'died'}"
-    failed = next((check for check in checks if check.verdict is Verdict.FAIL), None)
-    return "" if failed is None else f"{failed.check}: {failed.summary}"
+    first = deaths[0]
+    ended = f"killed by {first.signal}" if first.signal else f"exited with status {first.exit_status}"
+    return f"{first.stage}: {ended if first.signal or first.exit_status is not None else 'died'}"
 
 
 def exception_in(lines: Sequence[str]) -> str:

@@ -91,7 +91,7 @@ def facts_of(history: History, checks: Sequence[CheckResult], figures: Sequence[
         unknown=tuple(check.check for check in checks if check.verdict is Verdict.UNKNOWN),
         deaths=len(deaths),
         first_death_s=first_death_s,
-        cause=cause_of(deaths, checks, history.folder / LOGS_DIR),
+        cause=cause_of(deaths, history.folder / LOGS_DIR),
         turns=totals.turns.total(),
         answered_turns=sum(totals.turns[outcome] for outcome in ANSWERED_TURNS),
         lost_turns=sum(totals.turns[outcome] for outcome in LOST_TURNS),
