@@ -127,13 +127,16 @@ def _refuse_changed(run: Path, run_file: Path, seed: int, variant: Variant, pipe
 
 
 def _make_folder(results: Path, run_file: Path) -> Path:
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = results / f"{stamp}-ab-{run_file.stem}-{os.getpid()}"
+    folder = results / f"{_stamp()}-ab-{run_file.stem}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
     return folder
+
+
+def _stamp() -> str:
+    return datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def _judged(run: Path) -> Facts:
@@ -185,7 +188,8 @@ class _Comparison:
         try:
             asyncio.run(self._make())
         except RigError:
-            self._view.say(f"what is there can be judged: rig ab --judge {self._folder}")
+            if self._record.runs:
+                self._view.say(f"what is there can be judged: rig ab --judge {self._folder}")
             raise
         ended = "stopped by the user" if self._interrupted.is_set() else AS_PLANNED
         self._record = msgspec.structs.replace(self._record, ended=ended).compared()
@@ -222,6 +226,7 @@ class _Comparison:
             self._servers += 1
             self._server = SharedServer(self._folder / SERVERS_DIR / f"{self._servers:02d}")
         self._announce(planned, reused)
+        await self._next_second()
         prepared = prepare(
             self._config_file,
             self._folder.parent,
@@ -256,6 +261,11 @@ class _Comparison:
     @property
     def _config_file(self) -> Path:
         return Path(self._record.run_file)
+
+    async def _next_second(self) -> None:
+        """Folders are named by the second of their run: one that ended at once must not take the next one's name."""
+        while self._last_folder is not None and self._last_folder.name.startswith(_stamp()):
+            await asyncio.sleep(0.1)
 
     async def _let_go(self, made: Made, run: Path, *, keep: bool, ended_ns: int) -> Made:
         """Leave a sound server to the next run, else stop it. What happened to it after the run is told."""

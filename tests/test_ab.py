@@ -256,3 +256,13 @@ def test_a_command_line_that_is_short_or_says_two_things_is_refused(arguments: t
     process = rig(*arguments)
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 3, err
+
+
+def test_a_server_that_cannot_even_start_is_a_death_in_the_boot(tmp_path: Path) -> None:
+    path = run_file(tmp_path)
+    (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(PIPELINE | {"host": "192.0.2.1", "port": 8099}))
+    record = ab.start(Wanted(path, "none", "none", (), 2, None, tmp_path / "results"), Lines(sys.stderr), ThreadCallers)
+    assert [made.facts.end for made in record.runs] == ["boot_failed"] * 4
+    assert record.comparison is not None
+    assert (record.comparison.a.died_in_boot, record.comparison.b.died_in_boot) == (2, 2)
+    assert record.comparison.decision.word is Word.CANNOT_TELL

@@ -18,18 +18,21 @@ Pairs = Sequence[tuple[Facts, Facts]]
 
 
 class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One comparison. `gap` is below 0 where B is better; with `p` of ALPHA or more it may be chance."""
+    """One comparison. `gap` is below 0 where B is better; with `p` of ALPHA or more it may be chance.
+
+    `p` is None where one side has nothing to compare: a server that died has no slots to probe.
+    """
 
     name: str
     a: str
     b: str
     gap: float
-    p: float
+    p: float | None
 
     @property
     def decided(self) -> int:
         """1 where B is worse, -1 where it is better, 0 where nobody can tell."""
-        return 0 if self.p >= ALPHA or self.gap == 0 else (1 if self.gap > 0 else -1)
+        return 0 if self.p is None or self.p >= ALPHA or self.gap == 0 else (1 if self.gap > 0 else -1)
 
 
 class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,9 +71,10 @@ def criteria_of(pairs: Pairs, a: Side, b: Side) -> tuple[Criterion, ...]:
 
 def _shares(name: str, a: Side, b: Side, field: str) -> Criterion:
     one, other = getattr(a, field), getattr(b, field)
-    gap = (other.hits / other.n if other.n else 0.0) - (one.hits / one.n if one.n else 0.0)
-    p = fisher(one.hits, one.n, other.hits, other.n) if one.n and other.n else 1.0
-    return Criterion(name, f"{one} runs", f"{other} runs", gap if one.n and other.n else 0.0, p)
+    if one.n == 0 or other.n == 0:
+        return Criterion(name, f"{one} runs", f"{other} runs", 0.0, None)
+    gap, p = other.hits / other.n - one.hits / one.n, fisher(one.hits, one.n, other.hits, other.n)
+    return Criterion(name, f"{one} runs", f"{other} runs", gap, p)
 
 
 def _turns(pairs: Pairs) -> Criterion:
@@ -82,7 +86,7 @@ def _turns(pairs: Pairs) -> Criterion:
         for side in zip(*lived, strict=True)
     ]
     a_told, b_told = told or ("no pair in which both lived",) * 2
-    return Criterion("lost turns", a_told, b_told, sum(gaps), sign_flip(gaps))
+    return Criterion("lost turns", a_told, b_told, sum(gaps), sign_flip(gaps) if gaps else None)
 
 
 def _lost_share(run: Facts) -> float:

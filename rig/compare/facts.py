@@ -8,7 +8,7 @@ import msgspec
 from rig.checks.liveness import HELPER_STAGE
 from rig.clock import to_s
 from rig.compare.cause import cause_of
-from rig.events.types import EndReason, Outcome, Phase, ProcessDied, ProcessSeen
+from rig.events.types import EndReason, Outcome, Phase, ProcessDied
 from rig.history import History
 from rig.measure.figure import Figure
 from rig.measure.totals import Totals
@@ -35,8 +35,7 @@ class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run. `first_death_s` counts from the start of the load, None for no death or one before the load.
 
-    `lost_slots` is the most that one probe found missing, None where no probe could be made. `processes` counts those
-    of the server that were watched, helpers left out.
+    `lost_slots` is the most that one probe found missing, None where no probe could be made.
     """
 
     verdict: Verdict
@@ -45,7 +44,6 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: tuple[str, ...]
     unknown: tuple[str, ...]
     deaths: int
-    processes: int
     first_death_s: float | None
     cause: str
     turns: int
@@ -92,9 +90,8 @@ def facts_of(history: History, checks: Sequence[CheckResult], figures: Sequence[
         failed=tuple(check.check for check in checks if check.verdict is Verdict.FAIL),
         unknown=tuple(check.check for check in checks if check.verdict is Verdict.UNKNOWN),
         deaths=len(deaths),
-        processes=len({event.pid for event in history.of(ProcessSeen) if event.stage != HELPER_STAGE}),
         first_death_s=first_death_s,
-        cause=cause_of(deaths, checks, history.folder / LOGS_DIR),
+        cause=cause_of(deaths, history.folder / LOGS_DIR),
         turns=totals.turns.total(),
         answered_turns=sum(totals.turns[outcome] for outcome in ANSWERED_TURNS),
         lost_turns=sum(totals.turns[outcome] for outcome in LOST_TURNS),

@@ -37,6 +37,8 @@ class Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     died: Share
     slots: Share
     failed: Share
+    died_in_boot: int
+    """Runs that died before the load: what they say is of the start, not of the calls."""
     first_death_s: tuple[float, float, float] | None
     """Median, least and most, in seconds after the load began; of the runs with a death under load."""
     lost_slots: int
@@ -54,7 +56,8 @@ class Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What still goes wrong on this side, the worst first; empty for a sound one."""
         told = []
         if self.died.hits:
-            told.append(f"dies in {self.died} runs")
+            boot = f" ({self.died_in_boot} before the load)" if self.died_in_boot else ""
+            told.append(f"dies in {self.died} runs{boot}")
         if self.slots.hits:
             told.append(f"loses slots in {self.slots} runs (up to {self.lost_slots})")
         if self.runs_with_lost_turns.hits:
@@ -83,6 +86,7 @@ def side_of(spec: str, runs: Sequence[Facts]) -> Side:
         died=Share.of([run.died for run in good]),
         slots=Share.of([run.lost_slots > 0 for run in good if run.lost_slots is not None]),
         failed=Share.of([run.verdict is Verdict.FAIL or run.died for run in good]),
+        died_in_boot=sum(run.died and run.first_death_s is None for run in good),
         first_death_s=(median(deaths_s), min(deaths_s), max(deaths_s)) if deaths_s else None,
         lost_slots=max((run.lost_slots for run in good if run.lost_slots is not None), default=0),
         turns=sum(run.turns for run in good),

@@ -41,7 +41,7 @@ def render(record: Record) -> str:
     blocks = [
         f"# {found.decision.sentence}",
         record.question,
-        f"A is `{record.a}`, B is `{record.b}`, with {_bugs(record)} on both. {_made(record, found)}",
+        f"A is `{record.a}`, B is `{record.b}`. {_bugs(record)} {_made(record, found)}",
         "## The two sides",
         _sides(found.a, found.b),
         "## What decides",
@@ -49,7 +49,7 @@ def render(record: Record) -> str:
         "## Latencies, B to A",
         _latencies(found.latencies),
         "## What this cannot show",
-        "\n".join(f"- {line}" for line in (*found.left_out, *found.cannot_show)),
+        "\n".join(f"- {line}" for line in (*found.left_out, *found.cannot_show, _other(record))),
         "## Runs",
         _runs(record.runs),
         READ_ON,
@@ -57,8 +57,16 @@ def render(record: Record) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def _other(record: Record) -> str:
+    return f"Latencies on other hardware than `{record.hardware_label}`."
+
+
 def _bugs(record: Record) -> str:
-    return f"the bugs {', '.join(record.bugs)}" if record.bugs else "no bug added"
+    """What was put into both sides."""
+    if not record.bugs:
+        return "The rest of the server is as the pipeline file has it."
+    told = ", ".join(f"`{bug}`" for bug in record.bugs)
+    return f"Put into both sides: {told}; this server was broken on purpose, and nothing here is said of the release."
 
 
 def _made(record: Record, found: Comparison) -> str:
@@ -71,8 +79,9 @@ def _sides(a: Side, b: Side) -> str:
         ("runs", str(a.runs), str(b.runs)),
         ("verdicts", _counted(a.verdicts), _counted(b.verdicts)),
         ("runs with a death", _share(a.died), _share(b.died)),
+        ("of these before the load", str(a.died_in_boot), str(b.died_in_boot)),
         ("first death after load start", _first(a), _first(b)),
-        ("cause", _counted(a.causes), _counted(b.causes)),
+        ("cause of death", _counted(a.causes), _counted(b.causes)),
         ("runs with lost slots, of those probed", _share(a.slots), _share(b.slots)),
         ("slots missing, at most", str(a.lost_slots), str(b.lost_slots)),
         ("turns answered", f"{a.answered_turns} of {a.turns}", f"{b.answered_turns} of {b.turns}"),
@@ -98,11 +107,13 @@ def _counted(counts: Mapping[Any, int]) -> str:
 
 
 def _criteria(criteria: Sequence[Criterion]) -> str:
-    rows = [(one.name, one.a, one.b, f"{one.p:.3g}", _direction(one)) for one in criteria]
+    rows = [(one.name, one.a, one.b, "-" if one.p is None else f"{one.p:.3g}", _direction(one)) for one in criteria]
     return table(("criterion, the gravest first", "A", "B", "p", "so"), rows)
 
 
 def _direction(one: Criterion) -> str:
+    if one.p is None:
+        return "cannot be compared"
     if one.gap == 0:
         return "no difference seen"
     return {1: "B is worse", -1: "B is better", 0: "may be chance"}[one.decided]

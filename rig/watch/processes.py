@@ -93,7 +93,9 @@ class ProcessWatch:
 
     def _scan(self) -> None:
         processes = tree.table()
-        for process in tree.family(self._pipeline.server, processes):
+        # Parents first, as a child is labelled by its parent: on a server that ran already all are new at once.
+        family = tree.family(self._pipeline.server, processes)
+        for process in sorted(family, key=lambda process: (process.start_ticks, process.pid)):
             if process.gone:
                 continue
             known = self._known.get(process.pid)

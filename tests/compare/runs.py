@@ -19,7 +19,6 @@ def passed(**changes: Any) -> Facts:
         "failed": (),
         "unknown": (),
         "deaths": 0,
-        "processes": 7,
         "first_death_s": None,
         "cause": "",
         "turns": 40,

@@ -6,7 +6,6 @@ import pytest
 
 from rig.compare.cause import cause_of, exception_in
 from rig.events.types import ProcessDied
-from rig.verdict import CheckResult, Verdict
 
 TRACEBACK = [
     "ERROR 11-30 12:00:00 [core.py:98] Traceback (most recent call last):",
@@ -40,31 +39,43 @@ def death(**changes: object) -> ProcessDied:
 @pytest.mark.parametrize("name", ["'chatcmpl-12345'", "'other-9'"])
 def test_it_is_the_exception_and_its_function_whatever_the_request(name: str) -> None:
     lines = [*TRACEBACK[:-1], f"ERROR 11-30 12:00:00 [core.py:98] KeyError: {name}"]
-    assert cause_of([death(last_lines=lines)], [], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
+    assert cause_of([death(last_lines=lines)], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
+
+
+def test_an_earlier_exception_that_was_survived_is_not_the_cause() -> None:
+    survived = ['  File "/x/serving.py", line 3, in read', "ValueError: a caller sent nonsense", "INFO: goes on"]
+    later = ['  File "/x/core.py", line 3, in shut_down', "RuntimeError: while it ended"]
+    announced = ["ERROR EngineCore encountered a fatal error."]
+    assert exception_in([*survived, *TRACEBACK]) == "KeyError in _update_after_schedule"
+    assert exception_in([*survived, *announced, *TRACEBACK, *later]) == "KeyError in _update_after_schedule"
+
+
+def test_an_engine_is_the_cause_when_it_dies_together_with_the_api_server() -> None:
+    api = death(stage="api_server", last_lines=['  File "/x/o.py", line 1, in run', "RuntimeError: it died"])
+    assert cause_of([api, death(last_lines=TRACEBACK)], Path("nowhere")).startswith("thinker: KeyError")
+    assert cause_of([api], Path("nowhere")) == "api_server: RuntimeError in run"
 
 
 def test_an_exception_told_at_second_hand_is_not_the_cause() -> None:
     first, second = death(stage="api_server", last_lines=DEAD_AT_SECOND_HAND), death(last_lines=TRACEBACK)
-    assert cause_of([first, second], [], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
+    assert cause_of([first, second], Path("nowhere")) == "thinker: KeyError in _update_after_schedule"
 
 
 def test_a_process_whose_last_lines_do_not_tell_has_a_log(tmp_path: Path) -> None:
     (tmp_path / "StageEngineCoreProc_stage0_x-7.log").write_text("\n".join([*TRACEBACK, *["chatter"] * 50]))
     (tmp_path / "Other-8.log").write_text("\n".join(TRACEBACK))
-    assert cause_of([death(last_lines=["chatter"])], [], tmp_path) == "thinker: KeyError in _update_after_schedule"
-    assert cause_of([death(pid=9)], [], tmp_path) == "thinker: killed by SIGKILL"
+    assert cause_of([death(last_lines=["chatter"])], tmp_path) == "thinker: KeyError in _update_after_schedule"
+    assert cause_of([death(pid=9)], tmp_path) == "thinker: killed by SIGKILL"
 
 
 def test_without_an_exception_it_is_how_the_first_process_ended() -> None:
-    assert cause_of([death()], [], Path("nowhere")) == "thinker: killed by SIGKILL"
-    assert cause_of([death(signal=None, exit_status=3)], [], Path("nowhere")) == "thinker: exited with status 3"
-    assert cause_of([death(signal=None)], [], Path("nowhere")) == "thinker: died"
+    assert cause_of([death()], Path("nowhere")) == "thinker: killed by SIGKILL"
+    assert cause_of([death(signal=None, exit_status=3)], Path("nowhere")) == "thinker: exited with status 3"
+    assert cause_of([death(signal=None)], Path("nowhere")) == "thinker: died"
 
 
-def test_without_a_death_it_is_the_first_failed_check_and_nothing_where_nothing_failed() -> None:
-    checks = [CheckResult("liveness", Verdict.PASS, "fine"), CheckResult("slots", Verdict.FAIL, "2 of 4 slots")]
-    assert cause_of([], checks, Path("nowhere")) == "slots: 2 of 4 slots"
-    assert cause_of([], checks[:1], Path("nowhere")) == ""
+def test_without_a_death_there_is_none() -> None:
+    assert cause_of([], Path("nowhere")) == ""
 
 
 def test_a_line_that_only_looks_like_an_exception_is_none() -> None:

@@ -25,7 +25,7 @@ def test_it_begins_with_the_decision_and_ends_with_every_run() -> None:
     text = page(dead(12.0), passed(), 6)
     assert text.startswith("# better: B lives; deaths: 6 of 6 runs on A, 0 of 6 runs on B")
     assert text.count("](../run-") == 12
-    assert "| cause | 6 x thinker: KeyError in _update_after_schedule | none |" in text
+    assert "| cause of death | 6 x thinker: KeyError in _update_after_schedule | none |" in text
     assert "| first death after load start | 12.0 s (12.0 to 12.0) | - |" in text
     assert "| runs with a death | 6 of 6 (54% to 100%) | 0 of 6 (0% to 46%) |" in text
 
@@ -47,4 +47,4 @@ def test_a_comparison_that_ended_early_says_so(tmp_path: Path) -> None:
     text = (tmp_path / ab.REPORT_FILE).read_text()
     assert "0 of 6 pairs are compared" in text
     assert "The comparison is not whole: stopped by the user." in text
-    assert "the bugs bug on both" in text
+    assert "Put into both sides: `bug`; this server was broken on purpose" in text

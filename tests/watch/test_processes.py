@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from rig.clock import NS_PER_MS, monotonic_ns
+from rig.config.run import Watch
+from rig.events.journal import Journal
 from rig.events.types import ProcessDied, ProcessPaused, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.local import LocalPipeline
@@ -32,6 +34,27 @@ def test_an_orderly_stop_is_seven_expected_deaths(tmp_path: Path) -> None:
     assert all(event.expected for event in deaths)
     (server,) = [event for event in deaths if event.stage == "api_server"]
     assert (server.exit_status, server.signal) == (0, None)
+
+
+def test_on_a_server_that_runs_already_every_process_is_seen_and_labelled_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a later run on the same server finds it, whatever the order in which the kernel lists the processes."""
+    second = tmp_path / "second"
+    second.mkdir()
+
+    async def look_again(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        family = tree.family
+        monkeypatch.setattr(tree, "family", lambda root, table: list(reversed(family(root, table))))
+        journal = Journal(second, "rig", "rig")
+        other = ServerWatch(pipeline, journal, Watch(after_load_s=0.0))
+        other.start()
+        await recorded(second, ProcessSeen, lambda seen: len(seen) >= len(LABELS))
+        await other.stop()
+        assert {process.pid for process in other.alive()} == {process.pid for process in watch.alive()}
+
+    run(tmp_path, look_again)
+    assert {event.stage for event in of(fake.events(second), ProcessSeen)} == LABELS
 
 
 @pytest.mark.parametrize(
