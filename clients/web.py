@@ -53,6 +53,8 @@ th {{ font-weight: 600; width: 9rem; }}
 
 def attach(web_ui: "WebUI", file: str) -> None:
     """Add tab and page to Locust's web UI; `file` is where the rig writes, empty when Locust runs by itself."""
+    app = web_ui.app
+    assert app is not None
     path = Path(file) if file else None
     base = web_ui.environment.parsed_options.web_base_path if web_ui.environment.parsed_options else ""
     rig = Blueprint("rig", __name__, url_prefix=base or None)
@@ -66,13 +68,13 @@ def attach(web_ui: "WebUI", file: str) -> None:
     def page() -> str:
         return render(path, f"{base or ''}/")
 
-    @web_ui.app.before_request
+    @app.before_request
     def leave_it_to_the_rig() -> tuple[str, int] | None:
         # A load that somebody ends or changes here would be judged as if it were the planned one.
         steering = request.path in (f"{base or ''}{action}" for action in STEERING)
         return (DRIVEN, 403) if steering and path is not None else None
 
-    @web_ui.app.after_request
+    @app.after_request
     def with_rows(response: Response) -> Response:
         # As Locust's documentation has it: a tab's rows come with the answer that its page asks for anyway.
         if request.path != f"{base or ''}{STATS_PATH}" or not response.is_json:
@@ -83,7 +85,7 @@ def attach(web_ui: "WebUI", file: str) -> None:
         response.set_data(json.dumps(content))
         return response
 
-    web_ui.app.register_blueprint(rig)
+    app.register_blueprint(rig)
 
 
 def rows_of(path: Path | None) -> list[tuple[str, str]]:
