@@ -53,6 +53,8 @@ th {{ font-weight: 600; width: 9rem; }}
 
 def attach(web_ui: "WebUI", file: str) -> None:
     """Add tab and page to Locust's web UI; `file` is where the rig writes, empty when Locust runs by itself."""
+    app = web_ui.app
+    assert app is not None
     path = Path(file) if file else None
     base = web_ui.environment.parsed_options.web_base_path if web_ui.environment.parsed_options else ""
     rig = Blueprint("rig", __name__, url_prefix=base or None)
@@ -65,9 +67,6 @@ def attach(web_ui: "WebUI", file: str) -> None:
     @web_ui.auth_required_if_enabled
     def page() -> str:
         return render(path, f"{base or ''}/")
-
-    app = web_ui.app
-    assert app is not None, "a web UI that is set up has its application"
 
     @app.before_request
     def leave_it_to_the_rig() -> tuple[str, int] | None:

@@ -7,8 +7,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,16 +82,15 @@ def run(
         if web_port is not None:
             view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
         asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
-        judgement = _judge(prepared.folder)
-        if endpoint is not None:
-            _linger(endpoint, judgement, metrics.linger_s, view)
+        with _sigterm_as_ctrl_c():
+            judgement = _judge(prepared.folder)
+            if endpoint is not None:
+                _linger(endpoint, judgement, metrics.linger_s, view)
     return judgement
 
 
 def _judge(folder: Path) -> Judgement:
     """Judge a run that is over. Raises RigError when the user does not want to wait for it."""
-    # The loop's handlers are gone; a terminal has to be left in order also on a SIGTERM.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         judgement = judge_folder(folder)
         write_all(judgement)
@@ -109,6 +108,16 @@ def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: Vie
         view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")
         with suppress(KeyboardInterrupt):
             time.sleep(linger_s)
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """After the loop and its handlers are gone: a terminal has to be left in order also then."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 async def carry_out(
