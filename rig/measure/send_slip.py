@@ -1,5 +1,7 @@
 """Send slip: how late the callers' frames left. What it shows is the rig, not the server."""
 
+from itertools import chain, groupby
+
 from rig.events.types import FramesSent
 from rig.history import Call
 from rig.measure.figure import Measure
@@ -13,13 +15,8 @@ class SendSlip(Measure):
 
     def see(self, call: Call) -> None:
         """Every frame of the call."""
-        sent = call.of(FramesSent)
-        if not sent:
-            return
-        # One look-up where all frames of the call fall into one window, as nearly always.
-        slot = self.measured.slot(call.start.behaviour, sent[0].t_ns)
-        if slot == self.measured.slot(call.start.behaviour, sent[-1].t_ns):
-            self.measured.raw.add_all(slot, [slip for event in sent for slip in event.slips_us])
-            return
-        for event in sent:
-            self.measured.raw.add_all(self.measured.slot(call.start.behaviour, event.t_ns), event.slips_us)
+        origin_ns, bin_ns = self.measured.origin_ns, self.measured.bin_ns
+        for _, events in groupby(call.of(FramesSent), lambda event: (event.t_ns - origin_ns) // bin_ns):
+            sent = list(events)
+            slot = self.measured.slot(call.start.behaviour, sent[0].t_ns)
+            self.measured.raw.count(slot, chain.from_iterable([event.slips_us for event in sent]))
