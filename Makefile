@@ -34,10 +34,11 @@ prove: setup ## Every fault of the golden server in 20 short runs each, caught b
 repro: setup ## The engines' faults without a model: the exact exception unpatched, right books patched (2 minutes)
 	@.venv/bin/rig repro all
 
-bench: setup ## What the callers' hot path, the event bus, judging and the flight recorder cost, as ratios
+bench: setup ## What the callers' hot path, the event bus, judging and the flight recorder cost; how near figures are to the truth
 	@.venv/bin/python benchmarks/hot_path.py
 	@.venv/bin/python benchmarks/bus.py
 	@.venv/bin/python benchmarks/judge.py
+	@.venv/bin/python benchmarks/accuracy.py
 	@.venv/bin/python -m benchmarks.recorder
 
 bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 3 minutes)

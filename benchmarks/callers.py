@@ -21,6 +21,7 @@ from rig.measure.load import percentile_ms
 HERE = Path(__file__).resolve().parent
 TICKS = os.sysconf("SC_CLK_TCK")
 SETTLE_S = 2.0
+Server = subprocess.Popen[bytes]
 RUN = """
 question: What does a caller cost when it is spoken to all the time?
 pipeline: nowhere.yaml
@@ -31,13 +32,16 @@ deadlines: {{connect_s: 20, first_audio_s: 20, reply_s: 600, return_s: 20}}
 """
 
 
+def pin(process: Server, core: int) -> None:
+    """Keep a process on one core, so that callers and server do not take turns on one."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(process.pid, {cores[core % len(cores)]})
+
+
 def cpu_s(pid: int) -> float:
     """CPU seconds of a process so far, from /proc."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
-
-
-Server = subprocess.Popen[bytes]
 
 
 def measured(command: list[str], count: int, server: Server, window_s: float) -> tuple[float, float, int, int]:
@@ -46,6 +50,7 @@ def measured(command: list[str], count: int, server: Server, window_s: float) ->
     The window begins when all of them are spoken to, which the server tells with a line each.
     """
     callers = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pin(callers, 0)
     try:
         assert server.stdout is not None
         for _ in range(count):
@@ -107,6 +112,7 @@ def main() -> None:
     given = parser.parse_args()
     command = [sys.executable, str(HERE / "audio_server.py"), "--port", str(given.port)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE)
+    pin(server, 1)
     assert server.stdout is not None
     server.stdout.readline()
     url = f"ws://127.0.0.1:{given.port}"

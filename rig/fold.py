@@ -6,7 +6,7 @@ the result needs and no call. `run_folds` is the one pass; a fold that raises is
 
 import gc
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar, Generic, Protocol, TypeVar
 
@@ -43,7 +43,7 @@ class Crash(Exception):  # noqa: N818 - it wraps the error of a fold, it is not 
 class Guarded(Generic[Result]):
     """A fold whose errors are kept until its result is asked for."""
 
-    def __init__(self, kind: type[Fold[Result]], history: History) -> None:
+    def __init__(self, kind: Callable[[History], Fold[Result]], history: History) -> None:
         self._fold: Fold[Result] | None = None
         self._crash: Crash | None = None
         try:

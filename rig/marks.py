@@ -14,8 +14,9 @@ resampling: sync 8 | voice 24 | check 8.
 
 import io
 import wave
-from dataclasses import dataclass
+from itertools import starmap
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -41,8 +42,7 @@ _REFERENCE_BIT_S = 0.01
 _REFERENCE_BITS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """What one frame says: `voice` 24 bits, `stream` the reply (mod 256), `index` the token's place (mod 65536)."""
 
     voice: int
@@ -108,16 +108,23 @@ def _read_aligned(samples: Pcm) -> list[Mark]:
     count = len(samples) // FRAME_SAMPLES
     frames = samples[: count * FRAME_SAMPLES].reshape(count, FRAME_SAMPLES)
     # The middle of each bit: two samples in, where a resampled edge no longer reaches.
-    bits = (frames[:, 2:_MARK_SAMPLES:BIT_SAMPLES] > 0).astype(np.uint8)
-    sync, voice, stream, index, token, check = _fields(bits)
+    sync, voice, stream, index, token, check = _fields(frames[:, 2:_MARK_SAMPLES:BIT_SAMPLES] > 0)
     good = (sync == _SYNC) & (check == _check(voice, stream, index, token))
     run = count if good.all() else int(np.argmin(good))
-    return [Mark(int(voice[i]), int(stream[i]), int(index[i]), int(token[i])) for i in range(run)]
+    return list(starmap(Mark, np.stack((voice, stream, index, token), axis=1)[:run].tolist()))
 
 
-def _fields(bits: Bits) -> list[npt.NDArray[np.int64]]:
-    ends = np.cumsum(_FIELDS)
-    return [_from_bits(bits[:, end - width : end]) for end, width in zip(ends, _FIELDS, strict=True)]
+def _fields(bits: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.int64]]:
+    """The fields of each frame; all are whole bytes long."""
+    octets = np.packbits(bits, axis=1).T.astype(np.int64)
+    fields: list[npt.NDArray[np.int64]] = []
+    rows = iter(octets)
+    for width in _FIELDS:
+        value = next(rows)
+        for _ in range(1, width // 8):
+            value = value << 8 | next(rows)
+        fields.append(value)
+    return fields
 
 
 def _next_sync(samples: Pcm) -> int:

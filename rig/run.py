@@ -6,9 +6,7 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,12 @@ from rig import history
 from rig.bus.preflight import for_callers
 from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
+from rig.conclude import conclude, linger, sigterm_as_ctrl_c
 from rig.config.bus import BusKind
 from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
 from rig.drive import WEB_HOST, Callers
-from rig.errors import PipelineError, RigError
+from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
 from rig.follow import Follow, Taker
@@ -34,8 +33,7 @@ from rig.pipeline.shared import SharedServer
 from rig.plan import PLAN_FILE, make_rounds
 from rig.prepare import AS_WRITTEN, Prepared, prepare
 from rig.progress import Progress, Snapshot
-from rig.report import Judgement, banner, judge_folder, write_all
-from rig.report.metrics import judged
+from rig.report import Judgement, banner
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
 from rig.standing import STANDING_FILE
 from rig.standing import write as write_standing
@@ -82,42 +80,11 @@ def run(
         if web_port is not None:
             view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
         asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
-        with _sigterm_as_ctrl_c():
-            judgement = _judge(prepared.folder)
+        with sigterm_as_ctrl_c():
+            judgement = conclude(prepared.folder)
             if endpoint is not None:
-                _linger(endpoint, judgement, metrics.linger_s, view)
+                linger(endpoint, judgement, metrics.linger_s, view)
     return judgement
-
-
-def _judge(folder: Path) -> Judgement:
-    """Judge a run that is over. Raises RigError when the user does not want to wait for it."""
-    try:
-        judgement = judge_folder(folder)
-        write_all(judgement)
-    except KeyboardInterrupt:
-        raise RigError(f"stopped before the run was judged; do it with: rig judge {folder}") from None
-    return judgement
-
-
-def _linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: View) -> None:
-    """Serve the verdict for a while."""
-    final = judged(judgement)
-    endpoint.show(lambda: final)
-    if linger_s > 0:
-        view.say(judgement.sentence)
-        view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")
-        with suppress(KeyboardInterrupt):
-            time.sleep(linger_s)
-
-
-@contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """After the loop and its handlers are gone: a terminal has to be left in order also then."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 async def carry_out(

@@ -8,7 +8,7 @@ Cannot see: whether the plan itself was hard enough to find anything.
 
 from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerRefused, ProducerStatus
 from rig.events.types import EndReason
-from rig.fold import Fold
+from rig.fold import Fold, Guarded
 from rig.history import Call, History
 from rig.measure.load import NAMED, never_started
 from rig.measure.totals import Totals, TotalsFold
@@ -18,17 +18,20 @@ from rig.verdict import CheckResult, Finding, Verdict
 class Completeness(Fold[CheckResult]):
     """Unknown for anything short of the plan or the run's own requirements."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, totals: Guarded[Totals] | None = None) -> None:
+        """`totals` counts all calls already where somebody else needs them too."""
         super().__init__(history)
+        self._counted = totals
         self._totals = TotalsFold(history)
 
     def see(self, call: Call) -> None:
         """Count."""
-        self._totals.see(call)
+        if self._counted is None:
+            self._totals.see(call)
 
     def result(self) -> CheckResult:
         """Everything that is short, the most telling first."""
-        history, totals = self.history, self._totals.result()
+        history, totals = self.history, (self._counted or self._totals).result()
         findings = (
             *_run_end(history),
             *_callers(history, totals),

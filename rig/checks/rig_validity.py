@@ -7,6 +7,7 @@ Cannot see: that a single caller stood still while thousands kept time; lateness
 
 import math
 from collections import Counter
+from itertools import chain
 
 from rig.events.types import FramesSent
 from rig.fold import Fold
@@ -37,8 +38,7 @@ class RigValidity(Fold[CheckResult]):
         """Count every frame of the call by its slip, and the call by how late it began."""
         self._starts_us[rig_delay_ns(call.start) // 1_000] += 1
         self._waited += waited_ns(call.start) > 0
-        for event in call.of(FramesSent):
-            self._slips_us.update(event.slips_us)
+        self._slips_us.update(chain.from_iterable([event.slips_us for event in call.of(FramesSent)]))
 
     def result(self) -> CheckResult:
         """Unknown, too, when no frame was sent."""

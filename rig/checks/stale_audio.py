@@ -19,6 +19,7 @@ from rig.verdict import CheckResult, Finding, Findings, Verdict
 
 TERMINAL = "response.done"
 CLEARED = "output_audio_buffer.cleared"
+ENDS = frozenset({TERMINAL, CLEARED})
 SESSION_ENDS = frozenset({"session.closed", "session.expired", "session.replaced"})
 
 Reply = tuple[int, str | None]
@@ -44,19 +45,19 @@ class StaleAudio(Fold[CheckResult]):
         session_over: dict[int, ServerEvent] = {}
         stale: dict[Reply, list[AudioReceived]] = {}
         for event in call.events:
-            if isinstance(event, SessionReady) and not event.resumed:
-                session = event.connection
-            elif isinstance(event, AudioReceived) and event.samples > 0:
-                reply = last = (session, event.response_id)
-                if reply in over or session in session_over:
-                    stale.setdefault(reply, []).append(event)
-            elif isinstance(event, ServerEvent):
-                if event.name in (TERMINAL, CLEARED):
-                    ended = last if event.response_id is None else (session, event.response_id)
-                    if ended is not None:
-                        over.setdefault(ended, event)
+            # The most frequent kind first.
+            if isinstance(event, ServerEvent):
+                if event.name in ENDS:
+                    _end(event, session, last, over)
                 elif event.name in SESSION_ENDS:
                     session_over.setdefault(session, event)
+            elif isinstance(event, AudioReceived):
+                if event.samples > 0:
+                    reply = last = (session, event.response_id)
+                    if reply in over or session in session_over:
+                        stale.setdefault(reply, []).append(event)
+            elif isinstance(event, SessionReady) and not event.resumed:
+                session = event.connection
         self._ended += len(over)
         for reply, chunks in stale.items():
             self._found(chunks, over.get(reply) or session_over[reply[0]])
@@ -85,3 +86,10 @@ class StaleAudio(Fold[CheckResult]):
             f"up to {after_ms} ms after {end.name}{why}"
         )
         self._findings.add(Finding(text, to_s(first.t_ns - self.history.origin_ns), first.call))
+
+
+def _end(event: ServerEvent, session: int, last: Reply | None, over: dict[Reply, ServerEvent]) -> None:
+    """Note that a reply is over: the named one, or the last that was heard."""
+    ended = last if event.response_id is None else (session, event.response_id)
+    if ended is not None:
+        over.setdefault(ended, event)

@@ -34,6 +34,8 @@ class _Heard:
     stream_of: dict[str | None, int] = field(default_factory=dict)
     reply_of: dict[tuple[int, int], AudioReceived] = field(default_factory=dict)
     """The first chunk of a voice and stream."""
+    newest: tuple[int, str | None, int, int] | None = None
+    """Connection, response, voice and stream of the newest chunk: another one of the same says nothing new."""
     told: set[tuple[str | None, str]] = field(default_factory=set)
     """Replies and faults that were told of; one finding for each is enough."""
 
@@ -55,12 +57,14 @@ class TurnIdentity(Fold[CheckResult]):
         """Follow the call in order, and compare with the sessions and replies of the others."""
         heard = _Heard()
         for event in call.events:
-            if isinstance(event, SessionReady):
-                self._ready(event, heard)
+            # The most frequent kind first.
+            if isinstance(event, ServerEvent):
+                if event.name == CREATED and event.response_id is not None:
+                    self._created(event, event.response_id, heard)
             elif isinstance(event, AudioReceived):
                 self._audio(event, heard)
-            elif isinstance(event, ServerEvent) and event.name == CREATED and event.response_id is not None:
-                self._created(event, event.response_id, heard)
+            elif isinstance(event, SessionReady):
+                self._ready(event, heard)
         turns: dict[str, int] = {}
         for ended in call.of(TurnEnded):
             if ended.response_id is None:
@@ -88,6 +92,7 @@ class TurnIdentity(Fold[CheckResult]):
         return CheckResult("turn_identity", Verdict.PASS, summary)
 
     def _ready(self, event: SessionReady, heard: _Heard) -> None:
+        heard.newest = None
         own = event.session_id in heard.voices
         heard.sessions[event.connection] = event.session_id
         heard.voices.setdefault(event.session_id, event.voice)
@@ -112,7 +117,11 @@ class TurnIdentity(Fold[CheckResult]):
             self._found(event, f"response {response_id} came in the sessions {owner} and {session}")
 
     def _audio(self, chunk: AudioReceived, heard: _Heard) -> None:
-        response_id = chunk.response_id
+        response_id, marks = chunk.response_id, chunk.marks
+        key = (chunk.connection, response_id, marks[0].voice, marks[0].stream) if len(marks) == 1 else None
+        if key is not None and key == heard.newest:
+            return
+        heard.newest = key if chunk.samples > 0 else None
         if chunk.samples > 0 and self._first_time(heard, response_id, "begun"):
             self._begun_ns.append(chunk.t_ns)
             self._unasked += chunk.turn < 0
@@ -122,7 +131,7 @@ class TurnIdentity(Fold[CheckResult]):
             return
         session = heard.sessions.get(chunk.connection)
         left = {voice for known, voice in heard.voices.items() if known != session}
-        for run in chunk.marks:
+        for run in marks:
             if run.voice in left and self._first_time(heard, response_id, "left"):
                 self._found(chunk, f"response {response_id} is in the voice of a session that the caller has left")
             stream = heard.stream_of.setdefault(response_id, run.stream)

@@ -129,8 +129,8 @@ class Reader:
         """All events from the header on, some thousands at a time. Each call reads the file anew."""
         self._bad.clear()
         self._count, self._last = 0, None
-        for first_line, data in _blocks(self.path):
-            events = self._decode(first_line, data)
+        for first_line, lines, data in _blocks(self.path):
+            events = self._decode(first_line, lines, data)
             if events:
                 self._count += len(events)
                 self._last = events[-1]
@@ -144,13 +144,13 @@ class Reader:
             raise JournalError(f"{self.path} has schema {first.schema}, this rig reads {SCHEMA_VERSION}")
         return first
 
-    def _decode(self, first_line: int, data: bytes) -> list[AnyEvent]:
+    def _decode(self, first_line: int, lines: int, data: bytes) -> list[AnyEvent]:
         try:
             events = _decoder.decode_lines(data)
         except (msgspec.MsgspecError, RecursionError):
             return self._decode_each(first_line, data)
         # One value may span lines for a JSON reader; in a journal a line is an event.
-        return events if len(events) == data.count(b"\n") else self._decode_each(first_line, data)
+        return events if len(events) == lines else self._decode_each(first_line, data)
 
     def _decode_each(self, first_line: int, data: bytes) -> list[AnyEvent]:
         events: list[AnyEvent] = []
@@ -171,11 +171,12 @@ def read(path: Path) -> tuple[list[AnyEvent], Damage]:
     return events, reader.damage
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The file in pieces of whole lines, each with the number of its first line; the last may lack its line end."""
+def _blocks(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """The file in pieces of whole lines, each with the number of its first line and how many line ends it has."""
     number = 1
     with path.open("rb") as file:
         while data := file.read(BLOCK_BYTES):
             data += file.readline()
-            yield number, data
-            number += data.count(b"\n")
+            lines = data.count(b"\n")
+            yield number, lines, data
+            number += lines

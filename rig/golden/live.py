@@ -172,12 +172,13 @@ class Live:
 
     def _note(self, event: Outgoing) -> None:
         """What was heard is recorded when it was noticed, what is said when it is sent."""
-        fields = event.fields
+        session, fields = self.session, event.fields
         if event.kind == "input_audio_buffer.speech_started":
-            self._log.write(record.SpeechStarted, session=self.session.id, audio_ms=fields["audio_start_ms"])
+            audio_ms, heard_ns = fields["audio_start_ms"], event.heard_ns
+            self._log.write(record.SpeechStarted, session=session.id, audio_ms=audio_ms, heard_ns=heard_ns)
         elif event.kind == "input_audio_buffer.speech_stopped":
-            turn = self.session.turns
-            self._log.write(record.SpeechEnded, session=self.session.id, turn=turn, audio_ms=fields["audio_end_ms"])
+            audio_ms, heard_ns, turn = fields["audio_end_ms"], event.heard_ns, session.turns
+            self._log.write(record.SpeechEnded, session=session.id, turn=turn, audio_ms=audio_ms, heard_ns=heard_ns)
 
     def _sent(self, waiting: Waiting, t_ns: int, *, sent: bool) -> None:
         event = waiting.event
@@ -201,6 +202,16 @@ class Live:
                 first_token=chunk.first,
                 tokens=len(chunk.tokens),
                 samples=chunk.samples,
+            )
+        elif event.kind == wire.CREATED:
+            self._log.write(
+                record.ReplyCreated,
+                t_ns=t_ns,
+                session=self.session.id,
+                response=reply.id,
+                turn=reply.turn,
+                sent=sent,
+                replayed=waiting.replayed,
             )
         elif event.kind == wire.DONE:
             response = event.fields["response"]

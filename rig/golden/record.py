@@ -58,18 +58,30 @@ class SessionResumed(Line, frozen=True, tag="session_resumed"):
 
 
 class SpeechStarted(Line, frozen=True, tag="speech_started"):
-    """Speech began, `audio_ms` into the session's sound less the prefix."""
+    """Speech began, `audio_ms` into the session's sound less the prefix; `heard_ns`: when its first sound came in."""
 
     session: str
     audio_ms: int
+    heard_ns: int
 
 
 class SpeechEnded(Line, frozen=True, tag="speech_ended"):
-    """The end of speech was seen; it lay `audio_ms` into the session's sound."""
+    """The end of speech was seen; it lay `audio_ms` into the session's sound, which came in at `heard_ns`."""
 
     session: str
     turn: int
     audio_ms: int
+    heard_ns: int
+
+
+class ReplyCreated(Line, frozen=True, tag="reply_created"):
+    """response.created."""
+
+    session: str
+    response: str
+    turn: int
+    sent: bool
+    replayed: bool
 
 
 class ChunkSent(Line, frozen=True, tag="chunk_sent"):
@@ -135,6 +147,7 @@ AnyLine = (
     | SessionResumed
     | SpeechStarted
     | SpeechEnded
+    | ReplyCreated
     | ChunkSent
     | StopSeen
     | ReplyEnded

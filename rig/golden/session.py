@@ -4,6 +4,7 @@ In go commands and the time; out come events (`take`) and when to call `tick` ne
 connections. Modelled on vllm_omni/engine/duplex/session/runner.py, for server VAD with barge-in on speech.
 """
 
+from collections import deque
 from collections.abc import Callable
 
 from rig.config.pipeline import Golden
@@ -15,6 +16,9 @@ from rig.golden.voice import make_plan
 from rig.golden.wire import Fields, Outgoing
 
 Counter = Callable[[], int]
+
+KEPT_PIECES = 256
+"""Of the caller's sound, so many pieces' arrival times are known: longer than any silence that ends an utterance."""
 
 
 class Session:
@@ -37,6 +41,7 @@ class Session:
         self._last_item: str | None = None
         self._user_item = f"item_{session_id}_user_1"
         """The item that the caller's sound will be: one and the same until the caller commits it."""
+        self._came_in: deque[tuple[int, int]] = deque(maxlen=KEPT_PIECES)
         self._out: list[Outgoing] = []
         self._obey: dict[type, Callable[[Command, int], None]] = {
             commands.Append: self._hear,
@@ -121,19 +126,28 @@ class Session:
             self._error("invalid_input_modality", text, command.event_id)
             return
         self._uncommitted = True
-        for edge in self._detector.feed(command.pcm):
+        edges = self._detector.feed(command.pcm)
+        self._came_in.append((self._detector.heard_ms, now_ns))
+        for edge in edges:
             self._edge(edge, now_ns)
 
     def _edge(self, edge: Edge, now_ns: int) -> None:
         item_id = self._user_item
         if edge.started:
             fields: Fields = {"audio_start_ms": edge.audio_ms, "item_id": item_id}
-            self._say({"type": "input_audio_buffer.speech_started", **fields})
+            heard_ns = self._came_in_ns(self._detector.first_ms + 1)
+            self._out.append(Outgoing({"type": "input_audio_buffer.speech_started", **fields}, heard_ns=heard_ns))
             self._interrupt(now_ns)
             return
         self.speech_ended_ms = edge.audio_ms
-        self._say({"type": "input_audio_buffer.speech_stopped", "audio_end_ms": edge.audio_ms, "item_id": item_id})
+        fields = {"audio_end_ms": edge.audio_ms, "item_id": item_id}
+        heard_ns = self._came_in_ns(edge.audio_ms)
+        self._out.append(Outgoing({"type": "input_audio_buffer.speech_stopped", **fields}, heard_ns=heard_ns))
         self._turn(now_ns, respond=True)
+
+    def _came_in_ns(self, audio_ms: int) -> int:
+        """When the sound up to a place of the session's sound had come in, as far back as is kept."""
+        return next(t_ns for until_ms, t_ns in self._came_in if until_ms >= audio_ms)
 
     def _interrupt(self, now_ns: int) -> None:
         """The caller speaks: a reply in the making is stopped; nothing is said of one that is only being played."""

@@ -44,6 +44,11 @@ class Detector:
         """Sound taken in so far."""
         return self._now_ms
 
+    @property
+    def first_ms(self) -> int:
+        """Where the first sound of the newest speech lies."""
+        return self._first_ms
+
     def feed(self, pcm: bytes) -> list[Edge]:
         """Edges completed by a piece of any length."""
         data = self._rest + pcm

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Fields = dict[str, object]
 
 AUDIO_DELTA = "response.output_audio.delta"
+CREATED = "response.created"
 DONE = "response.done"
 CLOSED = ("session.closed", "session.expired")
 
@@ -38,13 +39,17 @@ def encode(fields: Mapping[str, object]) -> bytes:
 
 @dataclass(slots=True)
 class Outgoing:
-    """One event on its way: `reply` and `chunk` say what its sound is, `planned_ns` when it was to go out."""
+    """One event on its way: `reply` and `chunk` say what its sound is, `planned_ns` when it was to go out.
+
+    `heard_ns`: when the sound came in that it speaks of.
+    """
 
     fields: Fields
     reply: "Reply | None" = None
     chunk: "Chunk | None" = None
     index: int = 0
     planned_ns: int | None = None
+    heard_ns: int | None = None
 
     @property
     def kind(self) -> str:
@@ -111,7 +116,7 @@ def reply_created(reply: "Reply") -> list[Fields]:
         "metadata": {},
     }
     return [
-        {"type": "response.created", "response_id": reply.id, "response": response},
+        {"type": CREATED, "response_id": reply.id, "response": response},
         {"type": "conversation.item.added", "previous_item_id": reply.previous_item, "item": item},
         {"type": "conversation.item.created", "previous_item_id": reply.previous_item, "item": item},
         {"type": "response.output_item.added", "response_id": reply.id, "output_index": 0, "item": item},

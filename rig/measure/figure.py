@@ -7,7 +7,7 @@ value of several intervals also counts as value - interval, value - 2 * interval
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import msgspec
@@ -36,6 +36,7 @@ class Table:
     def __init__(self) -> None:
         self._values: list[int] = []
         self._slots: list[int] = []
+        self._counted: dict[int, Counter[int]] = {}
         self._table: tuple[Integers, Integers] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def add(self, slot: int, value: int) -> None:
@@ -45,11 +46,13 @@ class Table:
         if len(self._values) >= FLUSH_VALUES:
             self._flush()
 
-    def add_all(self, slot: int, values: list[int]) -> None:
-        """Take some values of one slot in."""
-        self._values.extend(values)
-        self._slots.extend([slot] * len(values))
-        if len(self._values) >= FLUSH_VALUES:
+    def count(self, slot: int, values: Iterable[int]) -> None:
+        """Take values of one slot in, of which many are the same: those cost less here than in `add`."""
+        counted = self._counted.get(slot)
+        if counted is None:
+            counted = self._counted[slot] = Counter()
+        counted.update(values)
+        if len(counted) >= FLUSH_VALUES:
             self._flush()
 
     def histogram(self, *, behaviour: int | None = None, window: int | None = None) -> Histogram:
@@ -72,13 +75,22 @@ class Table:
         return sorted(set((self._table[0] >> _INDEX_BITS & ((1 << _BIN_BITS) - 1)).tolist()))
 
     def _flush(self) -> None:
-        if not self._values:
-            return
-        values, slots = np.array(self._values, dtype=np.int64), np.array(self._slots, dtype=np.int64)
-        keys, counts = np.unique(slots << _INDEX_BITS | indices_of(values), return_counts=True)
-        self._table = merged(self._table, (keys, counts.astype(np.int64)))
-        self._values.clear()
-        self._slots.clear()
+        if self._values:
+            self._merge(self._values, self._slots, None)
+            self._values.clear()
+            self._slots.clear()
+        for slot, counted in self._counted.items():
+            self._merge(list(counted), [slot] * len(counted), list(counted.values()))
+        self._counted.clear()
+
+    def _merge(self, values: list[int], slots: list[int], times: list[int] | None) -> None:
+        """Add values to the table, each so many times."""
+        keys = np.array(slots, dtype=np.int64) << _INDEX_BITS | indices_of(np.array(values, dtype=np.int64))
+        if times is None:
+            keys, counts = np.unique(keys, return_counts=True)
+            self._table = merged(self._table, (keys, counts.astype(np.int64)))
+        else:
+            self._table = merged(self._table, (keys, np.array(times, dtype=np.int64)))
 
 
 class Measured:

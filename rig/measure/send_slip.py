@@ -1,6 +1,7 @@
 """Send slip: how late the callers' frames left. What it shows is the rig, not the server."""
 
 from collections.abc import Sequence
+from itertools import chain, groupby
 
 from rig.events.types import FramesSent
 from rig.history import Call
@@ -15,18 +16,14 @@ class SendSlip(Measure):
 
     def see(self, call: Call) -> None:
         """Every frame of the call."""
-        sent = call.of(FramesSent)
-        if not sent:
-            return
+        frames = call.of(FramesSent)
         if self.tap is not None:
-            self._tell(call, sent, self.tap)
-        # One look-up where all frames of the call fall into one window, as nearly always.
-        slot = self.measured.slot(call.start.behaviour, sent[0].t_ns)
-        if slot == self.measured.slot(call.start.behaviour, sent[-1].t_ns):
-            self.measured.raw.add_all(slot, [slip for event in sent for slip in event.slips_us])
-            return
-        for event in sent:
-            self.measured.raw.add_all(self.measured.slot(call.start.behaviour, event.t_ns), event.slips_us)
+            self._tell(call, frames, self.tap)
+        origin_ns, bin_ns = self.measured.origin_ns, self.measured.bin_ns
+        for _, events in groupby(frames, lambda event: (event.t_ns - origin_ns) // bin_ns):
+            sent = list(events)
+            slot = self.measured.slot(call.start.behaviour, sent[0].t_ns)
+            self.measured.raw.count(slot, chain.from_iterable([event.slips_us for event in sent]))
 
     def _tell(self, call: Call, sent: Sequence[FramesSent], tap: Tap) -> None:
         """Every frame by itself, at the time at which it was due."""

@@ -65,6 +65,7 @@ TIERS: dict[str, int] = {
     "rig.cli": 5,
     "rig.doctor": 5,
     "rig.folder": 5,
+    "rig.conclude": 5,
     "rig.prepare": 5,
     "rig.prove": 5,
     "rig.results": 5,

@@ -1,5 +1,6 @@
 """A figure tells what was seen and what stalls suppressed, by behaviour and time too; absent is None, not 0."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from rig.events import types as ev
 from rig.fold import result_of
 from rig.history import Call
 from rig.measure.chunk_gap import ChunkGap
-from rig.measure.figure import Figure, Measure, Rate
+from rig.measure.figure import FLUSH_VALUES, Figure, Measure, Rate, Table
 from rig.measure.histogram import Histogram
 from tests.builders import Run, ns
 from tests.measure.values import about, values
@@ -141,3 +142,16 @@ def test_a_stall_of_6_s_shows_in_the_corrected_p99_and_not_in_the_uncorrected(ru
 def test_a_crashed_measure_has_no_values_and_says_why(run: Run) -> None:
     figure = Figure.crashed(TurnWait, run.history(), "KeyError('x') in see, line 7")
     assert (figure.n, figure.unavailable) == (0, {"the measure itself crashed: KeyError('x') in see, line 7": 1})
+
+
+def test_values_counted_in_bulk_are_the_values_added_one_by_one() -> None:
+    draw = random.Random(4)
+    values = [draw.choice((-5, 0, 7, 2_500, draw.randrange(10**7))) for _ in range(3 * FLUSH_VALUES)]
+    bulk, single = Table(), Table()
+    for slot, piece in enumerate((values[:10], values[10:])):
+        bulk.count(slot, piece)
+        for value in piece:
+            single.add(slot, value)
+    assert bulk.histogram() == single.histogram()
+    assert bulk.histogram(window=0) == Histogram.of(values[:10])
+    assert bulk.windows() == [0, 1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rig import run as module
+from rig import conclude as module
 from rig.errors import RigError
 
 
@@ -21,6 +21,6 @@ def test_a_run_that_is_stopped_while_it_is_judged_says_how_to_judge_it(
 ) -> None:
     monkeypatch.setattr(module, "judge_folder", impatient)
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(RigError, match=f"do it with: rig judge {tmp_path}"), module._sigterm_as_ctrl_c():
-        module._judge(tmp_path)
+    with pytest.raises(RigError, match=f"do it with: rig judge {tmp_path}"), module.sigterm_as_ctrl_c():
+        module.conclude(tmp_path)
     assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,24 @@
+"""One pass over the calls gives every check and figure what each would find alone, whatever they share."""
+
+from pathlib import Path
+
+from rig.checks import judge
+from rig.fold import result_of
+from rig.history import load
+from rig.measure import measure_all
+from rig.measure.totals import TotalsFold
+from rig.report import judge_folder
+from tests.report.runs import whole
+
+
+def test_checks_figures_and_counts_are_those_of_passes_of_their_own(tmp_path: Path) -> None:
+    run = whole(tmp_path / "run")
+    run.history(closed=True)
+    folder = run.folder
+    whole_run = judge_folder(folder)
+    assert whole_run.checks == judge(load(folder))
+    assert whole_run.figures == measure_all(load(folder))
+    assert whole_run.totals == result_of(TotalsFold, load(folder))
+    # The count that is shared has been made, once.
+    complete = next(check for check in whole_run.checks if check.check == "completeness")
+    assert complete.summary.startswith("1 sessions, 0 replies cut")
