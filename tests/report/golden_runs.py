@@ -18,8 +18,8 @@ RUN: dict[str, Any] = {
     "pipeline": "pipeline.yaml",
     "seed": 5,
     "load": {
-        "callers": 3,
-        "duration_s": 10,
+        "callers": 4,
+        "duration_s": 12,
         "pause_s": {"low": 0.1, "high": 0.2},
         "think_s": {"low": 0.1, "high": 0.2},
     },

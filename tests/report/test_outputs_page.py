@@ -46,12 +46,15 @@ def test_the_files_that_judging_makes_are_on_the_page() -> None:
 
 
 @pytest.mark.timeout(300)
-def test_locusts_own_files_lie_beside_ours_and_count_the_same_replies(golden_runs: GoldenRuns, tmp_path: Path) -> None:
+def test_locusts_own_files_lie_beside_ours_and_count_no_reply_that_we_do_not(
+    golden_runs: GoldenRuns, tmp_path: Path
+) -> None:
     folder = golden_runs.quick / "locust"
     with (folder / "load_stats.csv").open(newline="") as file:
         counts = {row["Name"]: int(row["Request Count"]) for row in csv.DictReader(file)}
     assert main(["export", str(golden_runs.quick), "--csv", "--out", str(tmp_path)]) == 0
     with (tmp_path / "samples.csv").open(newline="") as file:
         ours = [row["measure"] for row in csv.DictReader(file) if row["corrected"] == "false"]
-    assert counts["first_audio"] == ours.count("first_audio") > 5
+    # Locust writes its table once a second, so that the last replies may be missing there.
+    assert 0 < counts["first_audio"] <= ours.count("first_audio")
     assert "<html" in (folder / "load.html").read_text(encoding="utf-8")

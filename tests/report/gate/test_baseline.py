@@ -20,7 +20,7 @@ gate:
   max_lost_turns: 0.5
   measures:
     first_audio:
-      p50: {max_ratio: 1.3, slack: 50}
+      p50: {max_ratio: 1.3, slack: 50, least_n: 4}
 """
 
 
