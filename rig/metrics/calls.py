@@ -36,9 +36,15 @@ class CallCounts:
 
     def take_call(self, call: Call) -> None:
         """Take a whole call in."""
+        scenario = call.start.behaviour
         for kind, taken in TAKEN.items():
-            for event in call.of(kind):
-                taken(self, event, call.start.behaviour)
+            if kind not in MANY:
+                for event in call.of(kind):
+                    taken(self, event, scenario)
+        # Of a million events most are of these two kinds.
+        self.board.count("rig_frames_sent", scenario, by=sum([len(event.slips_us) for event in call.of(ev.FramesSent)]))
+        samples = sum([event.samples for event in call.of(ev.AudioReceived)])
+        self.board.count("rig_audio_received_seconds", scenario, by=samples / OUTPUT_RATE_HZ)
 
     def gauges(self) -> Board:
         """How many calls and sessions are open now."""
@@ -131,6 +137,8 @@ TAKEN: dict[type[ev.CallEvent], Callable[[CallCounts, Any, str], None]] = {
     ev.CallEnded: CallCounts._ended,
 }
 """In an order in which each finds what it needs of those before it."""
+
+MANY = (ev.FramesSent, ev.AudioReceived)
 
 
 class CallCountsFold(Fold[CallCounts]):
