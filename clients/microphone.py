@@ -5,9 +5,8 @@ per process, whoever sends it.
 """
 
 from collections import deque
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from clients import wire
 from clients.transport import encode_text
@@ -41,8 +40,7 @@ def prepare() -> None:
         spoken(name)
 
 
-@dataclass(frozen=True)
-class FrameDue:
+class FrameDue(NamedTuple):
     """A frame to send now. `first` and `last` tell whether an utterance begins or ends with it."""
 
     data: bytes

@@ -185,10 +185,11 @@ def _check(
     index: npt.NDArray[np.int64],
     token: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """Sixteen bits that depend on every field: enough to tell a mark from a tone."""
+    """Sixteen bits that depend on every field, and not linearly: bits read one place off must not suit each other."""
     mixed = np.asarray(voice, dtype=np.int64) * 40_503 + np.asarray(stream, dtype=np.int64) * 25_717 + index * 31_337
-    mixed = mixed ^ (token * 48_271) ^ (mixed >> 13)
-    return np.asarray((mixed ^ (mixed >> 16)) & 0xFFFF)
+    mixed = (mixed ^ (token * 48_271) ^ (mixed >> 13)) & 0xFFFF_FFFF
+    mixed = (mixed + 0x9E37_79B9 ^ mixed >> 15) * 0x5BD1_E995 & 0xFFFF_FFFF
+    return np.asarray((mixed ^ (mixed >> 15)) & 0xFFFF)
 
 
 def _reference_check(voice: int) -> int:
