@@ -33,6 +33,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--rig-bus-password-env": {"default": "", "help": "name of the environment variable with the broker's password"},
     "--rig-bus-ca-file": {"default": "", "help": "PEM file of the authority that signed the broker's certificate"},
     "--rig-bus-insecure": {"default": "", "help": "1: take any certificate of the broker"},
+    "--rig-begun-file": {"default": "", "help": "file that the master makes when the load begins"},
     "--rig-model": {"default": "minicpmo", "help": "served model name"},
 }
 

@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -15,6 +15,9 @@ from rig.config.pipeline import Duplex, Golden
 from rig.errors import RigError, UsageError
 from rig.pipeline.golden import flag as golden_flag
 from rig.verdict import USAGE_EXIT_CODE
+
+if TYPE_CHECKING:
+    from rig.elsewhere import Elsewhere
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Command = Callable[[argparse.Namespace], int]
@@ -50,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("run_file", type=Path, help="run file (configs/runs/*.yaml)")
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
+    _add_elsewhere_options(run)
     run.set_defaults(command=_run)
 
     judge = commands.add_parser("judge", help="judge a results folder (again)", epilog="rig judge results/RUN_ID")
@@ -85,6 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
+    _add_host_command(commands)
     _add_engine_commands(commands)
     return parser
 
@@ -97,6 +102,31 @@ def _add_load_options(run: argparse.ArgumentParser) -> None:
         "--max-concurrency", type=_count, metavar="N", help="caller slots: at most this many calls at once"
     )
     load.add_argument("--seed", type=int, help="seed of the plan")
+
+
+def _add_elsewhere_options(run: argparse.ArgumentParser) -> None:
+    elsewhere = run.add_argument_group("elsewhere", "parts of the run in other containers or on other machines")
+    elsewhere.add_argument("--server-host", metavar="NAME:PORT", help="`rig host` that runs the server")
+    elsewhere.add_argument("--token-file", type=Path, metavar="FILE", help="secret that the host asks for")
+    elsewhere.add_argument("--workers", type=_count, metavar="N", help="Locust workers that connect by themselves")
+    elsewhere.add_argument("--bus-url", metavar="URL", help="broker, mqtt(s)://host:port, in place of the run file's")
+    elsewhere.add_argument("--bus-user", metavar="USER", help="user name at the broker")
+    elsewhere.add_argument("--bus-password-env", metavar="NAME", help="environment variable with the broker's password")
+
+
+def _add_host_command(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    host = commands.add_parser(
+        "host",
+        help="run and watch a server for a rig elsewhere",
+        epilog="rig host --token-file token --listen 127.0.0.1:8098",
+    )
+    host.add_argument("--listen", default="127.0.0.1:8098", metavar="NAME:PORT", help="where the rig finds this host")
+    host.add_argument("--serve-on", default="127.0.0.1", metavar="ADDRESS", help="address that servers listen on")
+    host.add_argument(
+        "--results", type=Path, default=Path("results"), help="the rig's results folder, or one of its own"
+    )
+    host.add_argument("--token-file", type=Path, required=True, metavar="FILE", help="secret that the rig has to know")
+    host.set_defaults(command=_host)
 
 
 def _above_zero(text: str) -> float:
@@ -180,13 +210,40 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.live import view
     from rig.run import run
 
-    given = ("request_rate", "burstiness", "max_concurrency", "seed")
+    given = ("request_rate", "burstiness", "max_concurrency", "seed", "bus_url", "bus_user", "bus_password_env")
     overrides = Overrides(**{name: getattr(arguments, name) for name in given})
     with view() as shown:
-        judgement = run(arguments.run_file, arguments.results, shown, overrides)
+        judgement = run(arguments.run_file, arguments.results, shown, overrides, elsewhere=_elsewhere(arguments))
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
+
+
+def _elsewhere(arguments: argparse.Namespace) -> "Elsewhere":
+    from rig.elsewhere import Elsewhere, read_token
+    from rig.pipeline.remote import parse_host
+
+    workers = arguments.workers or 0
+    if arguments.server_host is None:
+        return Elsewhere(workers=workers)
+    if arguments.token_file is None:
+        raise UsageError("--server-host needs --token-file: the secret that the host asks for")
+    return Elsewhere(parse_host(arguments.server_host), read_token(arguments.token_file), workers)
+
+
+def _host(arguments: argparse.Namespace) -> int:
+    import asyncio
+
+    from rig.elsewhere import read_token
+    from rig.pipeline.host import Host
+    from rig.pipeline.remote import parse_host
+
+    listen, token = parse_host(arguments.listen), read_token(arguments.token_file)
+    try:
+        asyncio.run(Host(arguments.results, token, arguments.serve_on).serve(listen.name, listen.port))
+    except OSError as error:
+        raise UsageError(f"cannot listen on {listen}: {error.strerror}") from error
+    return 0
 
 
 def _judge(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Driving the callers: one Locust process (with its workers) as a child of the rig."""
+"""Driving the callers: one Locust process as a child of the rig, with its workers or as the master of others."""
 
 import asyncio
 import ctypes
@@ -16,6 +16,10 @@ from rig.plan import BACKLOG_S, Plan
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
+WORKERS_LIMIT_S = 60.0
+"""How long the master waits for workers that are started elsewhere."""
+
+BEGUN_POLL_S = 0.05
 PROBE_RUN_S = 3.0
 """The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
@@ -36,6 +40,7 @@ class Callers:
         journals: Path,
         bus: Mapping[str, str],
         probe: bool = False,
+        workers: int = 0,
     ) -> None:
         self.plan = plan
         self.plan_file = plan_file
@@ -47,6 +52,7 @@ class Callers:
         self.model = model
         self.journals = journals
         self.bus = bus
+        self.workers = workers
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -59,6 +65,7 @@ class Callers:
         """Start calling."""
         log = self.folder / "logs" / ("locust-probe.log" if self.is_probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
+        self._begun_file.unlink(missing_ok=True)
         with log.open("ab") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command(),
@@ -70,6 +77,13 @@ class Callers:
                 start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
+
+    async def begun(self) -> None:
+        """Return when the load has begun, or Locust has ended; with workers elsewhere it begins when all are there."""
+        process = self._process
+        assert process is not None
+        while self.workers > 0 and process.returncode is None and not self._begun_file.exists():
+            await asyncio.sleep(BEGUN_POLL_S)
 
     async def wait(self) -> int:
         """Return the exit status (negative: the signal) when the callers have stopped."""
@@ -99,6 +113,10 @@ class Callers:
         """How long after the load calls may still begin that had to wait for a free slot."""
         return BACKLOG_S if self.plan.is_open else 0.0
 
+    @property
+    def _begun_file(self) -> Path:
+        return self.folder / "logs" / "locust.begun"
+
     def _command(self) -> list[str]:
         run_s = PROBE_RUN_S if self.is_probe else self.length_s + self.backlog_s()
         command = [
@@ -111,7 +129,12 @@ class Callers:
             *("--rig-plan", str(self.plan_file.resolve())),
             *("--rig-journal-dir", str(self.journals.resolve())),
         ]
-        if self.config.load.processes > 1 and not self.is_probe:
+        if self.workers > 0:
+            # They connect by themselves, from other containers or machines; the master hands out slots and calls.
+            wait_s = str(round(WORKERS_LIMIT_S))
+            command += ["--master", "--expect-workers", str(self.workers), "--expect-workers-max-wait", wait_s]
+            command += ["--rig-begun-file", str(self._begun_file.resolve())]
+        elif self.config.load.processes > 1 and not self.is_probe:
             command += ["--processes", str(self.config.load.processes)]
         return command
 

@@ -4,12 +4,11 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 """
 
 import asyncio
-import os
 import signal
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rig import history, machine
 from rig.bus import preflight as bus_preflight
@@ -20,9 +19,10 @@ from rig.clock import monotonic_ns
 from rig.config.bus import BusKind
 from rig.config.load import AnyPipeline, load_both
 from rig.config.overrides import Overrides, written_with
-from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.config.run import RunConfig
 from rig.drive import Callers
+from rig.elsewhere import Elsewhere
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
@@ -32,6 +32,9 @@ from rig.live import View
 from rig.pipeline import preflight
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
+from rig.pipeline.models import model_of
+from rig.pipeline.orders import Order
+from rig.pipeline.remote import HostAddress, RemoteServer
 from rig.plan import PLAN_FILE, Plan, make_plan, make_rounds, replayed_sha256
 from rig.progress import Progress
 from rig.report import Judgement, judge_folder, write_all
@@ -43,6 +46,14 @@ LAST_LOOK_S = 3.0
 
 
 _AS_WRITTEN = Overrides()
+_ALL_HERE = Elsewhere()
+
+
+class Watcher(Protocol):
+    """Whoever watches the server's processes."""
+
+    async def lost(self) -> str:
+        """Return when one of them died unasked: which, and how."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +70,11 @@ def run(
     view: View,
     overrides: Overrides = _AS_WRITTEN,
     callers: type[Callers] = Callers,
+    elsewhere: Elsewhere = _ALL_HERE,
 ) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
     config, pipeline, pipeline_file = load_both(run_file, overrides)
-    if isinstance(pipeline, PipelineConfig):
+    if isinstance(pipeline, PipelineConfig) and elsewhere.server is None:
         preflight.check(pipeline, machine.probe())
     elif isinstance(pipeline, GoldenPipeline):
         faults.parse(pipeline.golden.faults)
@@ -76,10 +88,11 @@ def run(
         "replayed_sha256": replayed_sha256(config, run_file),
         # None where somebody else runs the server: what is patched there is not known.
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
+        **elsewhere.told(),
     }
     folder = make_folder(results, run_file, pipeline_file, plan, run_text, told)
     view.say(f"results in {folder}")
-    asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers).carry_out())
+    asyncio.run(_Run(config, pipeline, plan, folder, bus, view, callers, elsewhere).carry_out())
     judgement = judge_folder(folder)
     write_all(judgement)
     return judgement
@@ -97,6 +110,7 @@ class _Run:
         broker: Address | None,
         view: View,
         callers: type[Callers] = Callers,
+        elsewhere: Elsewhere = _ALL_HERE,
     ) -> None:
         self._config = config
         self._pipeline = pipeline
@@ -104,6 +118,7 @@ class _Run:
         self._rounds = make_rounds(config, plan)
         self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
+        self._elsewhere = elsewhere
         self._folder = folder
         self._view = view
         self._say = view.say
@@ -132,10 +147,7 @@ class _Run:
         try:
             if self._bus is not None:
                 await self._bus.start()
-            if isinstance(self._pipeline, ExternalServer):
-                end = await self._with_external(self._pipeline)
-            else:
-                end = await self._with_local(self._pipeline)
+            end = await self._with_server()
         except PipelineError as error:
             end = End(EndReason.BOOT_FAILED, str(error))
         except Exception as error:
@@ -154,8 +166,15 @@ class _Run:
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
+    async def _with_server(self) -> End:
+        if isinstance(self._pipeline, ExternalServer):
+            return await self._with_external(self._pipeline)
+        if self._elsewhere.server is not None:
+            return await self._with_remote(self._pipeline, self._elsewhere.server)
+        return await self._with_local(self._pipeline)
+
     async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
-        server = LocalPipeline(config, self._model(config), self._folder, self._journal)
+        server = LocalPipeline(config, model_of(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
         try:
             self._enter(Phase.BOOT)
@@ -173,6 +192,28 @@ class _Run:
             finally:
                 await watch.stop()
 
+    async def _with_remote(self, config: PipelineConfig | GoldenPipeline, host: HostAddress) -> End:
+        order = Order(
+            token=self._elsewhere.token,
+            run=self._folder.name,
+            pipeline=(self._folder / history.PIPELINE_FILE).read_text(encoding="utf-8"),
+            journals="spool" if self._spools.name == history.SPOOL_DIR else "events",
+            health_interval_s=self._config.watch.health_interval_s,
+            memory_interval_s=self._config.watch.memory_interval_s,
+            bus=self._bus_environment(),
+        )
+        server = RemoteServer(host, order, config.ready_deadline_s, config.stop_grace_s)
+        try:
+            self._enter(Phase.BOOT)
+            await server.start()
+            end = await self._first_of(ready=server.wait_ready())
+            if end is not None:
+                return end
+            return await self._call(server.url, config.served_model_name, server)
+        finally:
+            self._enter(Phase.STOP)
+            await server.stop()
+
     async def _with_external(self, config: ExternalServer) -> End:
         server = ExternalPipeline(config, self._journal)
         self._enter(Phase.BOOT)
@@ -183,7 +224,7 @@ class _Run:
         self._enter(Phase.STOP)
         return end
 
-    async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
+    async def _call(self, url: str, model: str, watch: Watcher | None) -> End:
         """Load, drain and probe, perhaps several times, and the watch after them, until an end."""
         for number in range(len(self._rounds)):
             self._enter(Phase.LOAD)
@@ -218,9 +259,10 @@ class _Run:
             journals=self._spools,
             bus=self._bus_environment(),
             probe=probe,
+            workers=self._elsewhere.workers,
         )
 
-    async def _play(self, callers: Callers, finish: Coroutine[Any, Any, None], watch: ServerWatch | None) -> End | None:
+    async def _play(self, callers: Callers, finish: Coroutine[Any, Any, None], watch: Watcher | None) -> End | None:
         """Let callers call until `finish` is through. None when all went as planned."""
         try:
             await callers.start()
@@ -231,7 +273,7 @@ class _Run:
         finally:
             await callers.stop()
 
-    async def _probe_slots(self, url: str, model: str, number: int, watch: ServerWatch | None) -> End | None:
+    async def _probe_slots(self, url: str, model: str, number: int, watch: Watcher | None) -> End | None:
         """Wait until every slot has to be free, then call all of them at once."""
         assert not isinstance(self._pipeline, ExternalServer)
         self._enter(Phase.PROBE)
@@ -246,6 +288,7 @@ class _Run:
         """The load's time, then until the last call is over. Raises _CallersLostError when Locust fails or hangs."""
         done = asyncio.create_task(callers.wait())
         try:
+            await callers.begun()
             await asyncio.wait({done}, timeout=callers.length_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
@@ -289,15 +332,6 @@ class _Run:
         address = None if self._bus is None else self._bus.address
         return {} if address is None else {"RIG_BUS_RUN": self._folder.name, **for_callers(address)}
 
-    def _model(self, config: PipelineConfig | GoldenPipeline) -> str:
-        if isinstance(config, GoldenPipeline):
-            return config.served_model_name
-        if not isinstance(config.model, TinyModel):
-            return config.model.name
-        from rig.engine.checkpoint.writer import ensure_tiny
-
-        return str(ensure_tiny(cache_folder(), seed=config.model.seed, reply_s=config.model.reply_s))
-
     def _enter(self, phase: Phase) -> None:
         self._journal.record(PhaseEntered, phase=phase)
 
@@ -320,14 +354,8 @@ class _CallersLostError(Exception):
     """The callers failed, and so the run did."""
 
 
-async def _lost(watch: ServerWatch | None) -> str:
+async def _lost(watch: Watcher | None) -> str:
     if watch is None:
         await asyncio.Event().wait()
         return ""
     return await watch.lost()
-
-
-def cache_folder() -> Path:
-    """Where checkpoints are kept between runs: $XDG_CACHE_HOME or ~/.cache."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "omni-realtime-rig"

@@ -3,7 +3,7 @@
 They are written into the run folder's copy of the run file, so that judging reads what was really run.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,18 @@ class Overrides:
     burstiness: float | None = None
     max_concurrency: int | None = None
     seed: int | None = None
+    bus_url: str | None = None
+    bus_user: str | None = None
+    bus_password_env: str | None = None
 
     def flags(self) -> list[str]:
         """The settings as they stand on the command line."""
-        names = ("request_rate", "burstiness", "max_concurrency", "seed")
-        given = ((name, getattr(self, name)) for name in names)
-        return [f"--{name.replace('_', '-')} {value:g}" for name, value in given if value is not None]
+        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return [
+            f"--{name.replace('_', '-')} {value if isinstance(value, str) else format(value, 'g')}"
+            for name, value in given
+            if value is not None
+        ]
 
     def apply(self, data: dict[str, Any]) -> dict[str, Any]:
         """The settings of a run file with these in place; what is wrong in the file stays wrong. Raises UsageError."""
@@ -38,7 +44,16 @@ class Overrides:
             load.pop("pause_s", None)
         if self.max_concurrency is not None:
             load["callers"] = self.max_concurrency
-        return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed})
+        return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed}) | self._bus(data)
+
+    def _bus(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A url makes the bus another one: nothing that the file says of its own counts."""
+        given = {"user": self.bus_user, "password_env": self.bus_password_env}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if self.bus_url is not None:
+            return {"bus": {"url": self.bus_url, **chosen}}
+        written = data.get("bus", {})
+        return {"bus": {**written, **chosen}} if chosen and isinstance(written, dict) else {}
 
     def _arrivals(self, written: object) -> dict[str, Any]:
         arrivals = dict(written) if isinstance(written, dict) else {"kind": "closed"}

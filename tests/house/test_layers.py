@@ -36,6 +36,7 @@ TIERS: dict[str, int] = {
     "clients": 2,
     "rig.bus": 2,
     "rig.drive": 2,
+    "rig.elsewhere": 2,
     "rig.engine": 2,
     "rig.faults": 2,
     "rig.golden": 2,
