@@ -7,8 +7,8 @@ results=${RIG_RESULTS:-/results}
 
 results_writable() {
   [ -w "$results" ] && return
-  echo "$1: the results folder ($results in the container) is not writable for uid $(id -u), gid $(id -g)." >&2
-  echo "Say whose it is: printf 'UID=%s\\nGID=%s\\n' \"\$(id -u)\" \"\$(id -g)\" >>.env" >&2
+  whose='(echo UID=$(id -u); echo GID=$(id -g)) >>.env'
+  printf '%s\n' "$1: the results folder is not writable for uid $(id -u), gid $(id -g); if it is yours: $whose" >&2
   exit 3
 }
 
@@ -48,15 +48,20 @@ rig)
     echo "another rig is at work here; name one: docker compose up rig, or docker compose --profile gpu up rig-gpu" >&2
     exit 3
   fi
+  # Where there is a scrape config, the rig serves what it scrapes.
+  metrics=
+  [ ! -e configs/prometheus/prometheus.yml ] || metrics="--metrics-port 9646 --metrics-host 0.0.0.0"
   : >"$CONTROL/started"
+  # shellcheck disable=SC2086  # words, or nothing
   exec rig run "$run_file" --results "$results" \
     --server-host "${RIG_SERVER:-server}:8098" --token-file "$CONTROL/token" --workers "$workers" \
-    --bus-url mqtt://broker:1883 --bus-user rig --bus-password-env RIG_BUS_PASSWORD
+    --bus-url mqtt://broker:1883 --bus-user rig --bus-password-env RIG_BUS_PASSWORD $metrics
   ;;
 server)
   # The run that this server was made for, unless the rig is told another one.
   printf '%s\n' "$RIG_RUN_FILE" >"$CONTROL/run_file"
-  beside_the_run rig host --listen 0.0.0.0:8098 --serve-on 0.0.0.0 --results "$results" --token-file "$CONTROL/token"
+  beside_the_run rig host --listen 0.0.0.0:8098 --serve-on 0.0.0.0 --serve-port 8000 \
+    --results "$results" --token-file "$CONTROL/token"
   ;;
 worker)
   beside_the_run workers

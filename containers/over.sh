@@ -48,7 +48,16 @@ leave_control() {
 # until_over: returns when the rig has been there and is gone. A little later, so that the rig is always the first to end:
 # `up --exit-code-from rig` stops everything at the first end, and takes that for the rig's.
 until_over() {
-  until [ -e "$CONTROL/started" ]; do sleep 0.2; done
+  polls=0
+  until [ -e "$CONTROL/started" ]; do
+    sleep 0.2
+    polls=$((polls + 1))
+    # Ten minutes: a rig that could not be started must not leave the others waiting for ever.
+    if [ "$polls" -ge 3000 ]; then
+      echo "no rig came within ten minutes; ending" >&2
+      return
+    fi
+  done
   flock "$CONTROL/lock" true
   sleep 5
 }

@@ -125,6 +125,7 @@ def _add_host_command(commands: "argparse._SubParsersAction[_Parser]") -> None:
     host.add_argument(
         "--results", type=Path, default=Path("results"), help="the rig's results folder, or one of its own"
     )
+    host.add_argument("--serve-port", type=_count, default=0, metavar="PORT", help="port of servers, else their file's")
     host.add_argument("--token-file", type=Path, required=True, metavar="FILE", help="secret that the rig has to know")
     host.set_defaults(command=_host)
 
@@ -238,9 +239,10 @@ def _host(arguments: argparse.Namespace) -> int:
     from rig.pipeline.host import Host
     from rig.pipeline.remote import parse_host
 
-    listen, token = parse_host(arguments.listen), read_token(arguments.token_file)
+    listen, token = parse_host(arguments.listen, listen=True), read_token(arguments.token_file)
+    host = Host(arguments.results, token, arguments.serve_on, arguments.serve_port)
     try:
-        asyncio.run(Host(arguments.results, token, arguments.serve_on).serve(listen.name, listen.port))
+        asyncio.run(host.serve(listen.name, listen.port))
     except OSError as error:
         raise UsageError(f"cannot listen on {listen}: {error.strerror}") from error
     return 0

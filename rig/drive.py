@@ -16,7 +16,7 @@ from rig.plan import BACKLOG_S, Plan
 PR_SET_PDEATHSIG = 1
 TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
-WORKERS_LIMIT_S = 60.0
+WORKERS_LIMIT_S = 30.0
 """How long the master waits for workers that are started elsewhere."""
 
 BEGUN_POLL_S = 0.05
@@ -89,6 +89,12 @@ class Callers:
         """Return the exit status (negative: the signal) when the callers have stopped."""
         assert self._process is not None
         return await self._process.wait()
+
+    def failure(self, status: int) -> str:
+        """What an exit status other than 0 means."""
+        if self.workers > 0 and not self._begun_file.exists():
+            return f"not all of {self.workers} workers connected within {WORKERS_LIMIT_S:g} s (Locust status {status})"
+        return f"Locust ended with status {status}; see logs/"
 
     async def stop(self) -> None:
         """Stop calling now; running calls are recorded as unfinished. Harmless at any time, and twice."""

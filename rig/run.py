@@ -304,7 +304,7 @@ class _Run:
         except TimeoutError:
             raise _CallersLostError("the callers did not stop in time") from None
         if status != 0:
-            raise _CallersLostError(f"Locust ended with status {status}; see logs/")
+            raise _CallersLostError(callers.failure(status))
 
     async def _first_of(self, **parts: Coroutine[Any, Any, object]) -> End | None:
         """Wait for the first part to end, or an interruption. None when that was the part that was hoped for."""

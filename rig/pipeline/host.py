@@ -35,13 +35,14 @@ class Host:
     """Takes one order after another; a second one at the same time is refused.
 
     `results` holds the results folders; where it is the rig's own, the server's logs are in the run's folder, too.
-    `serve_on` is the address that servers listen on, in place of the pipeline file's.
+    Servers listen on the address `serve_on`, in place of the pipeline file's, and on `serve_port` where it is not 0.
     """
 
-    def __init__(self, results: Path, token: str, serve_on: str) -> None:
+    def __init__(self, results: Path, token: str, serve_on: str, serve_port: int = 0) -> None:
         self._results = results
         self._token = token
         self._serve_on = serve_on
+        self._serve_port = serve_port
         self._busy = asyncio.Lock()
         self._closing = asyncio.Event()
 
@@ -122,7 +123,7 @@ class Host:
         config = load_pipeline(file)
         if isinstance(config, ExternalServer):
             raise PipelineError("a pipeline with a `url` is run by somebody else, not by a host")
-        config = config.model_copy(update={"host": self._serve_on})
+        config = config.model_copy(update={"host": self._serve_on, "port": self._serve_port or config.port})
         if isinstance(config, PipelineConfig):
             preflight.check(config, machine.probe())
         return config

@@ -33,10 +33,10 @@ class HostAddress:
         return f"{self.name}:{self.port}"
 
 
-def parse_host(text: str) -> HostAddress:
-    """Read NAME:PORT. Raises UsageError."""
+def parse_host(text: str, *, listen: bool = False) -> HostAddress:
+    """Read NAME:PORT; to listen on, port 0 means a free one. Raises UsageError."""
     name, _, port = text.rpartition(":")
-    if not name or not port.isdecimal() or not 0 < int(port) < 65_536:
+    if not name or not port.isdecimal() or not (0 if listen else 1) <= int(port) < 65_536:
         raise UsageError(f"{text!r} is no host; give NAME:PORT")
     return HostAddress(name, int(port))
 
@@ -58,10 +58,16 @@ class RemoteServer:
 
     @property
     def url(self) -> str:
-        """Base URL of the server's WebSockets; known when it is ready."""
+        """Base URL of the server's WebSockets; known when it is ready.
+
+        It holds the address that the name had when the run began: a name service that stumbles in the middle of the
+        load is no fault of the server, and must not look like one.
+        """
         ready = self._ready.result()
         assert isinstance(ready, orders.Ready)
-        return f"ws://{self._address.name}:{ready.port}"
+        assert self._writer is not None
+        address: str = self._writer.get_extra_info("peername")[0]
+        return f"ws://[{address}]:{ready.port}" if ":" in address else f"ws://{address}:{ready.port}"
 
     async def start(self) -> None:
         """Give the order. Raises PipelineError when the host is not there within CONNECT_LIMIT_S."""
