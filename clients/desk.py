@@ -8,6 +8,7 @@ import atexit
 import gc
 import logging
 import os
+import socket
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -167,6 +168,8 @@ class Desk:
             if self._plan.is_open:
                 self.counter.open(self._plan)
             if isinstance(runner, MasterRunner):
+                if options.rig_begun_file:
+                    Path(options.rig_begun_file).touch()
                 return  # the master calls nobody
             wire.realtime_url(self.environment.host or "", options.rig_model)
             self._target = Target(self.environment.host or "", options.rig_model, self._plan.seed, config.deadlines)
@@ -181,14 +184,21 @@ class Desk:
 
     def _open_journal(self, chosen: dict[str, str]) -> None:
         folder = Path(chosen["rig_journal_dir"])
-        runner = self.environment.runner
-        place = str(runner.worker_index) if isinstance(runner, WorkerRunner) else "local"
+        place = self._place()
         again = "" if self._tests == 1 else f"-{self._tests}"
         folder.mkdir(parents=True, exist_ok=True)
         self._close_journal()
         producer = f"{ROLE}-{place}-{os.getpid()}{again}"
         self.journal = Journal(folder, producer, ROLE)
         self._publisher = bus.publish(self.journal, producer, ROLE, chosen, self._on_refused)
+
+    def _place(self) -> str:
+        """What tells this process from the others of the run; beside a pid, which another host gives out, too."""
+        runner = self.environment.runner
+        if not isinstance(runner, WorkerRunner):
+            return "local"
+        here = runner.master_host in ("127.0.0.1", "localhost")
+        return str(runner.worker_index) if here else f"{runner.worker_index}-{socket.gethostname()}"
 
     def _on_test_stopping(self, **_: Any) -> None:
         self.stopping.set()

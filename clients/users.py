@@ -35,6 +35,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--rig-bus-ca-file": {"default": "", "help": "PEM file of the authority that signed the broker's certificate"},
     "--rig-bus-insecure": {"default": "", "help": "1: take any certificate of the broker"},
     "--rig-standing-file": {"default": "", "help": "where `rig run` tells how the run stands, for the web UI"},
+    "--rig-begun-file": {"default": "", "help": "file that the master makes when the load begins"},
     "--rig-model": {"default": "minicpmo", "help": "served model name"},
 }
 

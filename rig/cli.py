@@ -17,12 +17,19 @@ from rig.ab_command import HELP as AB_HELP
 from rig.ab_command import add_arguments as add_ab_arguments
 from rig.config.pipeline import Duplex, Golden, is_bug_file
 from rig.errors import RigError, UsageError
+from rig.host_command import add_elsewhere_options, add_host_command, elsewhere_of
 from rig.pipeline.golden import flag as golden_flag
 from rig.results import add_commands as add_result_commands
 from rig.verdict import USAGE_EXIT_CODE
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Command = Callable[[argparse.Namespace], int]
+
+GIVEN = (
+    *("request_rate", "burstiness", "max_concurrency", "seed", "web_port", "metrics_port", "metrics_host"),
+    *("bus_url", "bus_user", "bus_password_env"),
+)
+"""Arguments of `rig run` that take the place of the run file's settings, by the names of `Overrides`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--results", type=Path, default=Path("results"), help="where the results folder is made")
     _add_load_options(run)
     _add_engine_options(run)
+    add_elsewhere_options(run)
     run.add_argument("--web-port", type=_port, metavar="PORT", help="Locust's web UI there while the load goes on")
     run.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics there while the run goes on")
     run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
@@ -133,6 +141,7 @@ def _add_tools(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     add_golden_arguments(golden)
     golden.set_defaults(command=_serve_golden)
+    add_host_command(commands)
 
 
 def _add_load_options(run: argparse.ArgumentParser) -> None:
@@ -262,12 +271,11 @@ def _run(arguments: argparse.Namespace) -> int:
     from rig.report import github
     from rig.run import run
 
-    given = ("request_rate", "burstiness", "max_concurrency", "seed", "web_port", "metrics_port", "metrics_host")
     bugs = tuple(str(Path(name).resolve()) if is_bug_file(name) else name for name in arguments.bugs)
-    settings = {name: getattr(arguments, name) for name in given}
+    settings = {name: getattr(arguments, name) for name in GIVEN}
     overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))
     with view() as shown:
-        judgement = run(arguments.run_file, arguments.results, shown, overrides)
+        judgement = run(arguments.run_file, arguments.results, shown, overrides, elsewhere=elsewhere_of(arguments))
     github.append(github.of_judgement(judgement))
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)

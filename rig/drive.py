@@ -1,4 +1,4 @@
-"""Driving the callers: one Locust process (with its workers) as a child of the rig."""
+"""Driving the callers: one Locust process as a child of the rig, with its workers or as the master of others."""
 
 import asyncio
 import ctypes
@@ -20,6 +20,10 @@ TERMINATE_GRACE_S = 10.0
 SLACK_S = 10.0
 LOCUST_DIR = "locust"
 WEB_HOST = "127.0.0.1"
+WORKERS_LIMIT_S = 30.0
+"""How long the master waits for workers that are started elsewhere."""
+
+BEGUN_POLL_S = 0.05
 PROBE_RUN_S = 3.0
 """The calls of a probe begin in the first second; the callers then stay until the last one is over."""
 
@@ -40,6 +44,7 @@ class Callers:
         journals: Path,
         bus: Mapping[str, str],
         probe: bool = False,
+        workers: int = 0,
     ) -> None:
         self.plan = plan
         self.plan_file = plan_file
@@ -51,6 +56,7 @@ class Callers:
         self.model = model
         self.journals = journals
         self.bus = bus
+        self.workers = workers
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -63,6 +69,7 @@ class Callers:
         """Start calling."""
         log = self.folder / "logs" / ("locust-probe.log" if self.is_probe else "locust.log")
         log.parent.mkdir(exist_ok=True)
+        self._begun_file.unlink(missing_ok=True)
         with log.open("ab") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command(),
@@ -75,10 +82,23 @@ class Callers:
                 preexec_fn=_die_with_parent,
             )
 
+    async def begun(self) -> None:
+        """Return when the load has begun, or Locust has ended; with workers elsewhere it begins when all are there."""
+        process = self._process
+        assert process is not None
+        while self.workers > 0 and process.returncode is None and not self._begun_file.exists():
+            await asyncio.sleep(BEGUN_POLL_S)
+
     async def wait(self) -> int:
         """Return the exit status (negative: the signal) when the callers have stopped."""
         assert self._process is not None
         return await self._process.wait()
+
+    def failure(self, status: int) -> str:
+        """What an exit status other than 0 means."""
+        if self.workers > 0 and not self._begun_file.exists():
+            return f"not all of {self.workers} workers connected within {WORKERS_LIMIT_S:g} s (Locust status {status})"
+        return f"Locust ended with status {status}; see logs/"
 
     async def stop(self) -> None:
         """Stop calling now; running calls are recorded as unfinished. Harmless at any time, and twice."""
@@ -103,6 +123,10 @@ class Callers:
         """How long after the load calls may still begin that had to wait for a free slot."""
         return BACKLOG_S if self.plan.is_open else 0.0
 
+    @property
+    def _begun_file(self) -> Path:
+        return self.folder / "logs" / "locust.begun"
+
     def _command(self) -> list[str]:
         run_s = PROBE_RUN_S if self.is_probe else self.length_s + self.backlog_s()
         command = [
@@ -119,7 +143,12 @@ class Callers:
         ]
         if not self.is_probe:
             command += ["--html", f"{self._own_report()}.html"]
-        if self.config.load.processes > 1 and not self.is_probe:
+        if self.workers > 0:
+            # They connect by themselves, from other containers or machines; the master hands out slots and calls.
+            wait_s = str(round(WORKERS_LIMIT_S))
+            command += ["--master", "--expect-workers", str(self.workers), "--expect-workers-max-wait", wait_s]
+            command += ["--rig-begun-file", str(self._begun_file.resolve())]
+        elif self.config.load.processes > 1 and not self.is_probe:
             command += ["--processes", str(self.config.load.processes)]
         return command
 

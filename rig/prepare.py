@@ -14,6 +14,7 @@ from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.config.run import RunConfig
 from rig.config.variant import Variant
 from rig.drive import check_web_port
+from rig.elsewhere import Elsewhere
 from rig.folder import keep_bug_files, make_folder
 from rig.golden import faults
 from rig.metrics.endpoint import serving
@@ -22,6 +23,8 @@ from rig.plan import Plan, make_plan, replayed_sha256
 
 AS_WRITTEN = Overrides()
 """No override: the run file as it is."""
+
+ALL_HERE = Elsewhere()
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Prepared:
     plan: Plan
     folder: Path
     broker: Address | None
+    elsewhere: Elsewhere
 
 
 def prepare(
@@ -43,6 +47,7 @@ def prepare(
     *,
     boots: bool = True,
     told: Mapping[str, object] | None = None,
+    elsewhere: Elsewhere = ALL_HERE,
 ) -> Prepared:
     """Read and check a run and make its folder. `boots`: it starts a server, for which the machine must have room.
 
@@ -50,7 +55,7 @@ def prepare(
     """
     edit = (lambda data: data) if variant is None else variant.apply
     config, pipeline, pipeline_file = load_both(run_file, overrides, edit)
-    if isinstance(pipeline, PipelineConfig) and boots:
+    if isinstance(pipeline, PipelineConfig) and boots and elsewhere.server is None:
         preflight.check(pipeline, machine.probe())
     elif isinstance(pipeline, GoldenPipeline):
         faults.parse(pipeline.golden.faults)
@@ -67,6 +72,7 @@ def prepare(
         "engine_patches": list(pipeline.patches) if isinstance(pipeline, PipelineConfig) else None,
         "engine_bugs": list(pipeline.bugs) if isinstance(pipeline, PipelineConfig) else None,
         "recorder": pipeline.recorder if isinstance(pipeline, PipelineConfig) else None,
+        **elsewhere.told(),
         **(told or {}),
     }
     run_text = written_with(run_file, overrides)
@@ -79,4 +85,4 @@ def prepare(
     folder = make_folder(results, run_file, pipeline_text, plan, run_text, all_told)
     if isinstance(pipeline, PipelineConfig):
         keep_bug_files(folder, pipeline.bugs)
-    return Prepared(config, pipeline, plan, folder, bus)
+    return Prepared(config, pipeline, plan, folder, bus, elsewhere)

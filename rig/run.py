@@ -4,12 +4,11 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 """
 
 import asyncio
-import os
 import signal
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rig import history
 from rig.bus.preflight import for_callers
@@ -18,8 +17,9 @@ from rig.clock import monotonic_ns
 from rig.conclude import conclude, linger, sigterm_as_ctrl_c
 from rig.config.bus import BusKind
 from rig.config.overrides import Overrides
-from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, TinyModel
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.drive import WEB_HOST, Callers
+from rig.elsewhere import Elsewhere
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import EndReason, Phase, PhaseEntered, RunEnded, RunStarted
@@ -29,9 +29,12 @@ from rig.metrics.endpoint import Endpoint, serving
 from rig.metrics.live import LiveMetrics
 from rig.pipeline.external import ExternalPipeline
 from rig.pipeline.local import LocalPipeline
+from rig.pipeline.models import model_of
+from rig.pipeline.orders import Order
+from rig.pipeline.remote import HostAddress, RemoteServer
 from rig.pipeline.shared import SharedServer
 from rig.plan import PLAN_FILE, make_rounds
-from rig.prepare import AS_WRITTEN, Prepared, prepare
+from rig.prepare import ALL_HERE, AS_WRITTEN, Prepared, prepare
 from rig.progress import Progress, Snapshot
 from rig.report import Judgement, banner
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
@@ -41,6 +44,13 @@ from rig.watch.server import ServerWatch
 
 LAST_LOOK_S = 3.0
 """After an engine died, how long the callers go on: their broken calls are evidence."""
+
+
+class Watcher(Protocol):
+    """Whoever watches the server's processes."""
+
+    async def lost(self) -> str:
+        """Return when one of them died unasked: which, and how."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +77,10 @@ def run(
     view: View,
     overrides: Overrides = AS_WRITTEN,
     callers: type[Callers] = Callers,
+    elsewhere: Elsewhere = ALL_HERE,
 ) -> Judgement:
     """Carry out one run and judge it. Raises UsageError before anything is started, and never leaves a process."""
-    prepared = prepare(run_file, results, overrides)
+    prepared = prepare(run_file, results, overrides, elsewhere=elsewhere)
     view.say(f"results in {prepared.folder}")
     if isinstance(prepared.pipeline, PipelineConfig) and prepared.pipeline.bugs:
         view.say(banner.sentence(prepared.pipeline.bugs))
@@ -116,6 +127,7 @@ class _Run:
         self._rounds = make_rounds(config, prepared.plan)
         self._probes = make_probes(config, None if isinstance(pipeline, ExternalServer) else pipeline.duplex_session)
         self._make_callers = callers
+        self._elsewhere = prepared.elsewhere
         self._folder = folder
         self._view = view
         self._say = view.say
@@ -151,10 +163,7 @@ class _Run:
         try:
             if self._bus is not None:
                 await self._bus.start()
-            if isinstance(self._pipeline, ExternalServer):
-                end = await self._with_external(self._pipeline)
-            else:
-                end = await self._with_local(self._pipeline)
+            end = await self._with_server()
         except PipelineError as error:
             end = End(EndReason.BOOT_FAILED, str(error))
         except Exception as error:
@@ -175,9 +184,16 @@ class _Run:
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
+    async def _with_server(self) -> End:
+        if isinstance(self._pipeline, ExternalServer):
+            return await self._with_external(self._pipeline)
+        if self._elsewhere.server is not None:
+            return await self._with_remote(self._pipeline, self._elsewhere.server)
+        return await self._with_local(self._pipeline)
+
     async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
         take = LocalPipeline if self._host is None else self._host.server.take
-        server = take(config, self._model(config), self._folder, self._journal)
+        server = take(config, model_of(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
         end: End | None = None
         try:
@@ -205,6 +221,28 @@ class _Run:
         if kept and self._host is not None:
             self._host.server.left(watch.alive())
 
+    async def _with_remote(self, config: PipelineConfig | GoldenPipeline, host: HostAddress) -> End:
+        order = Order(
+            token=self._elsewhere.token,
+            run=self._folder.name,
+            pipeline=(self._folder / history.PIPELINE_FILE).read_text(encoding="utf-8"),
+            journals="spool" if self._spools.name == history.SPOOL_DIR else "events",
+            health_interval_s=self._config.watch.health_interval_s,
+            memory_interval_s=self._config.watch.memory_interval_s,
+            bus=self._bus_environment(),
+        )
+        server = RemoteServer(host, order, config.ready_deadline_s, config.stop_grace_s)
+        try:
+            self._enter(Phase.BOOT)
+            await server.start()
+            end = await self._first_of(ready=server.wait_ready())
+            if end is not None:
+                return end
+            return await self._call(server.url, config.served_model_name, server)
+        finally:
+            self._enter(Phase.STOP)
+            await server.stop()
+
     async def _with_external(self, config: ExternalServer) -> End:
         server = ExternalPipeline(config, self._journal)
         self._enter(Phase.BOOT)
@@ -215,7 +253,7 @@ class _Run:
         self._enter(Phase.STOP)
         return end
 
-    async def _call(self, url: str, model: str, watch: ServerWatch | None) -> End:
+    async def _call(self, url: str, model: str, watch: Watcher | None) -> End:
         """Load, drain and probe, perhaps several times, and the watch after them, until an end."""
         for number in range(len(self._rounds)):
             self._enter(Phase.LOAD)
@@ -250,9 +288,10 @@ class _Run:
             journals=self._spools,
             bus=self._bus_environment(),
             probe=probe,
+            workers=self._elsewhere.workers,
         )
 
-    async def _play(self, callers: Callers, finish: Coroutine[Any, Any, None], watch: ServerWatch | None) -> End | None:
+    async def _play(self, callers: Callers, finish: Coroutine[Any, Any, None], watch: Watcher | None) -> End | None:
         """Let callers call until `finish` is through. None when all went as planned."""
         try:
             await callers.start()
@@ -263,7 +302,7 @@ class _Run:
         finally:
             await callers.stop()
 
-    async def _probe_slots(self, url: str, model: str, number: int, watch: ServerWatch | None) -> End | None:
+    async def _probe_slots(self, url: str, model: str, number: int, watch: Watcher | None) -> End | None:
         """Wait until every slot has to be free, then call all of them at once."""
         assert not isinstance(self._pipeline, ExternalServer)
         self._enter(Phase.PROBE)
@@ -278,6 +317,7 @@ class _Run:
         """The load's time, then until the last call is over. Raises _CallersLostError when Locust fails or hangs."""
         done = asyncio.create_task(callers.wait())
         try:
+            await callers.begun()
             await asyncio.wait({done}, timeout=callers.length_s)
             if not done.done():
                 self._enter(Phase.DRAIN)
@@ -293,7 +333,7 @@ class _Run:
         except TimeoutError:
             raise _CallersLostError("the callers did not stop in time") from None
         if status != 0:
-            raise _CallersLostError(f"Locust ended with status {status}; see logs/")
+            raise _CallersLostError(callers.failure(status))
 
     async def _first_of(self, **parts: Coroutine[Any, Any, object]) -> End | None:
         """Wait for the first part to end, or an interruption. None when that was the part that was hoped for."""
@@ -321,15 +361,6 @@ class _Run:
         address = None if self._bus is None else self._bus.address
         return {} if address is None else {"RIG_BUS_RUN": self._folder.name, **for_callers(address)}
 
-    def _model(self, config: PipelineConfig | GoldenPipeline) -> str:
-        if isinstance(config, GoldenPipeline):
-            return config.served_model_name
-        if not isinstance(config.model, TinyModel):
-            return config.model.name
-        from rig.engine.checkpoint.writer import ensure_tiny
-
-        return str(ensure_tiny(cache_folder(), seed=config.model.seed, reply_s=config.model.reply_s))
-
     def _enter(self, phase: Phase) -> None:
         self._journal.record(PhaseEntered, phase=phase)
 
@@ -356,14 +387,8 @@ class _CallersLostError(Exception):
     """The callers failed, and so the run did."""
 
 
-async def _lost(watch: ServerWatch | None) -> str:
+async def _lost(watch: Watcher | None) -> str:
     if watch is None:
         await asyncio.Event().wait()
         return ""
     return await watch.lost()
-
-
-def cache_folder() -> Path:
-    """Where checkpoints are kept between runs: $XDG_CACHE_HOME or ~/.cache."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "omni-realtime-rig"

@@ -7,7 +7,7 @@ Cannot see: whether the plan itself was hard enough to find anything.
 """
 
 from rig.events.bus import EventsFilled, ProducerIncomplete, ProducerRefused, ProducerStatus
-from rig.events.types import EndReason
+from rig.events.types import CallEnded, EndReason
 from rig.fold import Fold, Guarded
 from rig.history import Call, History
 from rig.measure.load import NAMED, never_started
@@ -23,11 +23,14 @@ class Completeness(Fold[CheckResult]):
         super().__init__(history)
         self._counted = totals
         self._totals = TotalsFold(history)
+        self._endless: list[str] = []
 
     def see(self, call: Call) -> None:
         """Count."""
         if self._counted is None:
             self._totals.see(call)
+        if not call.of(CallEnded):
+            self._endless.append(call.start.call)
 
     def result(self) -> CheckResult:
         """Everything that is short, the most telling first."""
@@ -37,6 +40,7 @@ class Completeness(Fold[CheckResult]):
             *_callers(history, totals),
             *_requirements(history, totals),
             *_journals(history),
+            *_endless(history, self._endless),
             *_producers(history),
         )
         if findings:
@@ -94,6 +98,13 @@ def _journals(history: History) -> list[Finding]:
     if history.lost_starts > 0:
         found.append(Finding(f"{history.lost_starts} calls cannot be judged: their first event is lost"))
     return found
+
+
+def _endless(history: History, calls: list[str]) -> list[Finding]:
+    """What a caller's process that was killed takes along."""
+    if not calls or all(damage.closed for damage in history.damage):
+        return []
+    return [Finding(f"{len(calls)} calls have no end, their callers were lost: {', '.join(sorted(calls)[:NAMED])}")]
 
 
 def _producers(history: History) -> list[Finding]:

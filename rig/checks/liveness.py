@@ -69,6 +69,9 @@ def _without_deaths(history: History, explained: int) -> CheckResult:
         return CheckResult("liveness", Verdict.UNKNOWN, "the rig died first: nobody watched the server to the end")
     if ended.reason is EndReason.RIG_ERROR:
         return CheckResult("liveness", Verdict.UNKNOWN, f"the rig failed first: {ended.detail}")
+    if ended.reason is EndReason.ENGINE_LOST:
+        # No death was recorded, so whoever watched the processes is gone, too.
+        return CheckResult("liveness", Verdict.UNKNOWN, f"the server was lost, and how is not known: {ended.detail}")
     if isinstance(history.pipeline, ExternalServer):
         return CheckResult(
             "liveness", Verdict.PASS, "not applicable: the processes of an external server are not watched"

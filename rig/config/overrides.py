@@ -30,6 +30,9 @@ class Overrides:
     web_port: int | None = None
     metrics_port: int | None = None
     metrics_host: str | None = None
+    bus_url: str | None = None
+    bus_user: str | None = None
+    bus_password_env: str | None = None
     bugs: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
 
@@ -68,7 +71,8 @@ class Overrides:
             load["callers"] = self.max_concurrency
         if self.web_port is not None:
             load["web_port"] = self.web_port
-        return data | {"load": load} | ({} if self.seed is None else {"seed": self.seed}) | self._metrics(data)
+        seed = {} if self.seed is None else {"seed": self.seed}
+        return data | {"load": load} | seed | self._metrics(data) | self._bus(data)
 
     def _metrics(self, data: dict[str, Any]) -> dict[str, Any]:
         """A port switches the metrics on; a host alone says only where they would be."""
@@ -81,6 +85,15 @@ class Overrides:
         if self.metrics_host is not None:
             metrics["host"] = self.metrics_host
         return {"metrics": metrics}
+
+    def _bus(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A url makes the bus another one: nothing that the file says of its own counts."""
+        given = {"user": self.bus_user, "password_env": self.bus_password_env}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if self.bus_url is not None:
+            return {"bus": {"url": self.bus_url, **chosen}}
+        written = data.get("bus", {})
+        return {"bus": {**written, **chosen}} if chosen and isinstance(written, dict) else {}
 
     def _arrivals(self, written: object) -> dict[str, Any]:
         arrivals = dict(written) if isinstance(written, dict) else {"kind": "closed"}

@@ -13,7 +13,7 @@ from rig.config.load import load_pipeline
 from rig.config.pipeline import PipelineConfig, TinyModel
 from rig.events.journal import Journal
 from rig.pipeline.local import LocalPipeline
-from rig.run import cache_folder
+from rig.pipeline.models import cache_folder
 from tests.engine.rigrun import PIPELINE
 
 

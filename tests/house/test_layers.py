@@ -37,6 +37,7 @@ TIERS: dict[str, int] = {
     "clients": 2,
     "rig.bus": 2,
     "rig.drive": 2,
+    "rig.elsewhere": 2,
     "rig.engine": 2,
     "rig.faults": 2,
     "rig.golden": 2,
@@ -62,6 +63,7 @@ TIERS: dict[str, int] = {
     # 5 wiring
     "rig.ab": 5,
     "rig.ab_command": 5,
+    "rig.host_command": 5,
     "rig.cli": 5,
     "rig.doctor": 5,
     "rig.folder": 5,

@@ -24,6 +24,8 @@ STAND_INS = {
     "rig/drive.py": "tests/golden/test_runs.py",
     "rig/prepare.py": "tests/golden/test_runs.py",
     "rig/ab_command.py": "tests/test_ab.py",
+    "rig/host_command.py": "tests/test_elsewhere.py",
+    "rig/pipeline/host.py": "tests/pipeline/test_remote.py",
     "rig/results.py": "tests/report/gate/test_baseline.py",
     "rig/bus/broker.py": "tests/bus/test_embedded.py",
     "rig/golden/live.py": "tests/golden/test_server.py",
