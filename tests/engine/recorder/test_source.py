@@ -25,7 +25,7 @@ def test_the_released_chunk_transfer_adapter_fits() -> None:
 def test_a_scheduler_of_somebody_elses_does_not_fit() -> None:
     from vllm.v1.core.sched.scheduler import Scheduler
 
-    class Other(Scheduler):
+    class Other(Scheduler):  # type: ignore[misc]
         def schedule(self) -> None:
             """Another one."""
 
