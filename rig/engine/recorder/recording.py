@@ -23,6 +23,11 @@ Result = TypeVar("Result")
 Method = Callable[..., Any]
 """A method of the engine: its types are the engine's, which are not looked into."""
 
+# As plain numbers: flags of an enum are slow to put together.
+_RUNNING, _WAITING, _SKIPPED, _PARKED, _TRACKED = (
+    int(queue) for queue in (Queue.RUNNING, Queue.WAITING, Queue.SKIPPED_WAITING, Queue.PARKED, Queue.TRACKED)
+)
+
 _PARKING = {
     "chunk_transfer_adapter": (
         "waiting_for_chunk_waiting_requests",
@@ -337,16 +342,23 @@ class Recording:
         tracked = scheduler.requests.get(request_id)
         if request is None:
             request = tracked
-        found = Queue.NONE if tracked is None else Queue.TRACKED
-        for queue, held in (
-            (Queue.RUNNING, scheduler.running),
-            (Queue.WAITING, scheduler.waiting),
-            (Queue.SKIPPED_WAITING, scheduler.skipped_waiting),
-            *((Queue.PARKED, getattr(keeper, name)) for keeper, name in self._keepers),
-        ):
-            if request in held if request is not None else any(one.request_id == request_id for one in held):
-                found |= queue
-        return int(found)
+        if request is None:
+            return sum(flag for flag, held in self._queues() if any(one.request_id == request_id for one in held))
+        found = 0 if tracked is None else _TRACKED
+        for flag, held in self._queues():
+            if request in held:
+                found |= flag
+        return found
+
+    def _queues(self) -> list[tuple[int, Any]]:
+        scheduler = self._scheduler
+        queues = [
+            (_RUNNING, scheduler.running),
+            (_WAITING, scheduler.waiting),
+            (_SKIPPED, scheduler.skipped_waiting),
+        ]
+        parked = [one for keeper, name in self._keepers for one in getattr(keeper, name)]
+        return [*queues, (_PARKED, parked)] if parked else queues
 
     def _status_of(self, request_id: str) -> int:
         request = self._scheduler.requests.get(request_id)

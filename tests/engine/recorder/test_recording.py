@@ -86,10 +86,12 @@ def test_a_recorded_scheduler_does_the_same_as_another(recorded: Recorded) -> No
 
 @every_kind
 def test_an_abort_tells_queue_and_status_of_that_moment(recorded: Recorded) -> None:
+    from vllm.v1.request import RequestStatus
+
     bench = recorded.bench
     bench.add("waits")
     bench.abort("waits")
-    bench.abort("nobody")
+    bench.scheduler.finish_requests("nobody", RequestStatus.FINISHED_ABORTED)
     waits, nobody = recorded.changes(Record.ABORT)
     assert (waits.queue, waits.status, waits.status_after) == (
         Queue.WAITING | Queue.TRACKED, "WAITING", "FINISHED_ABORTED",
