@@ -34,6 +34,15 @@ class EngineBug(enum.StrEnum):
     """Published faults that can be put back into the engines' processes; `rig bugs list` explains each."""
 
     ZOMBIE_IN_RUNNING = "zombie_in_running"
+    ABORTED_LEFT_WAITING = "aborted_left_waiting"
+    SLOT_LOST_ON_ABORT = "slot_lost_on_abort"
+    LATE_APPEND_REVIVES_SESSION = "late_append_revives_session"
+    STAGE_BRIDGE_EXCEPTION_KILLS_ALL = "stage_bridge_exception_kills_all"
+    TERMINAL_CHUNK_NEVER_SENT = "terminal_chunk_never_sent"
+    SHM_CHUNK_LEAKED_ON_ABORT = "shm_chunk_leaked_on_abort"
+    SENDER_STATE_LEAKED_ON_ABORT = "sender_state_leaked_on_abort"
+    OPEN_CANCELLED_LEAKS_SLOT = "open_cancelled_leaks_slot"
+    STEP_NEVER_RETURNS = "step_never_returns"
 
 
 def is_bug_file(name: str) -> bool:

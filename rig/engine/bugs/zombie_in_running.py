@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rig.engine.bugs.leftovers import all_left, keeping_in_running, leave, left_in, tracked, wanted
 from rig.engine.patches.patch import Bug, Change, Kind
 from rig.engine.patches.telling import Teller
 from rig.engine.patches.wrapping import Method, wrap
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 teller = Teller("zombie_in_running", kind=Kind.BUG)
 
-_ZOMBIES = "_rig_zombies"
-
 
 def apply() -> None:
     """Leave what is aborted while parked in the queues, and take away each question whether it is still tracked."""
@@ -24,7 +23,8 @@ def apply() -> None:
     from vllm_omni.core.sched.omni_scheduler_mixin import OmniSchedulerMixin
 
     wrap(OmniSchedulerMixin, "finish_requests", _leaving_parked)
-    wrap(OmniSchedulerMixin, "_purge_finished_from_running", _keeping_zombies)
+    wrap(OmniSchedulerMixin, "_purge_finished_from_running", keeping_in_running)
+    wrap(OmniSchedulerMixin, "_process_pending_omni_inputs", _never_parked_again)
     wrap(OmniGenerationScheduler, "schedule", _not_asking)
     wrap(OmniGenerationScheduler, "_build_generation_scheduler_output", _asking_again)
 
@@ -37,9 +37,9 @@ def _leaving_parked(original: Method) -> Method:
     ) -> "list[Request]":
         from vllm.v1.request import RequestStatus
 
-        wanted = request_ids if request_ids is None or isinstance(request_ids, str) else tuple(request_ids)
-        parked = _parked(self, wanted) if finished_status is RequestStatus.FINISHED_ABORTED else []
-        finished: list[Request] = original(self, wanted, finished_status)
+        ids = wanted(request_ids)
+        parked = _parked(self, ids) if finished_status is RequestStatus.FINISHED_ABORTED else []
+        finished: list[Request] = original(self, ids, finished_status)
         for request in parked:
             _bring_back(self, request)
         return finished
@@ -50,11 +50,8 @@ def _leaving_parked(original: Method) -> Method:
 def _parked(scheduler: "OmniSchedulerMixin", request_ids: str | tuple[str, ...] | None) -> "list[Request]":
     from vllm.v1.request import RequestStatus
 
-    if scheduler.chunk_transfer_adapter is None or request_ids is None:
-        return []
-    ids = (request_ids,) if isinstance(request_ids, str) else request_ids
-    requests = (scheduler.requests.get(request_id) for request_id in ids)
-    return [one for one in requests if one is not None and one.status is RequestStatus.WAITING_FOR_CHUNK]
+    requests = tracked(scheduler, request_ids) if scheduler.chunk_transfer_adapter is not None else []
+    return [request for request in requests if request.status is RequestStatus.WAITING_FOR_CHUNK]
 
 
 def _bring_back(scheduler: "OmniSchedulerMixin", request: "Request") -> None:
@@ -62,34 +59,34 @@ def _bring_back(scheduler: "OmniSchedulerMixin", request: "Request") -> None:
     from vllm.v1.request import RequestStatus
 
     request.status = RequestStatus.WAITING
-    # Its blocks are gone, and with them what was computed. Before its first chunk it has a token to hold its place.
+    # Its blocks are gone, and with them what was computed. What is left is what it had before its first chunk came: one
+    # token that holds its place.
     request.num_computed_tokens = 0
-    request.prompt_token_ids = request.prompt_token_ids or [0]
-    # The stage before it was aborted too: nothing more comes, so that it is not parked again.
-    scheduler.chunk_transfer_adapter.upstream_exhausted_requests.add(request.request_id)
+    request.prompt_token_ids = [0]
+    request.additional_information = None
+    request.model_intermediate_buffer = None
     scheduler.waiting.add_request(request)
-    vars(scheduler).setdefault(_ZOMBIES, set()).add(request)
+    leave(scheduler, request)
     teller.tell(f"{request.request_id} was aborted while it waited for a chunk, and is still queued")
 
 
-def _keeping_zombies(original: Method) -> Method:
-    """The sweep after an abort came with the fix."""
+def _never_parked_again(original: Method) -> Method:
+    """The stage before it was aborted too: nothing more comes for it. A second abort would take this mark away."""
 
-    def _purge_finished_from_running(self: "OmniSchedulerMixin", target_request_ids: set[str] | None = None) -> None:
-        zombies = [request for request in self.running if request in vars(self).get(_ZOMBIES, ())]
-        original(self, target_request_ids)
-        self.running.extend(request for request in zombies if request not in self.running)
+    def _process_pending_omni_inputs(self: "OmniSchedulerMixin", model_mode: str) -> None:
+        for request in left_in(self, (*self.waiting, *self.running)):
+            self.chunk_transfer_adapter.upstream_exhausted_requests.add(request.request_id)
+        original(self, model_mode)
 
-    return _purge_finished_from_running
+    return _process_pending_omni_inputs
 
 
 def _not_asking(original: Method) -> Method:
     """The one-shot scheduler asks of each queued request whether it is tracked. Until the step is put together: yes."""
 
     def schedule(self: "OmniGenerationScheduler", *args: object, **kwargs: object) -> "SchedulerOutput":
-        for request in (*self.waiting, *self.running):
-            if request in vars(self).get(_ZOMBIES, ()):
-                self.requests.setdefault(request.request_id, request)
+        for request in left_in(self, (*self.waiting, *self.running)):
+            self.requests.setdefault(request.request_id, request)
         try:
             output: SchedulerOutput = original(self, *args, **kwargs)
             return output
@@ -111,7 +108,7 @@ def _asking_again(original: Method) -> Method:
 
 
 def _untrack(scheduler: "OmniGenerationScheduler") -> None:
-    for request in vars(scheduler).get(_ZOMBIES, ()):
+    for request in all_left(scheduler):
         if scheduler.requests.get(request.request_id) is request:
             del scheduler.requests[request.request_id]
 
@@ -130,6 +127,10 @@ Code2Wav by chunks, so that stage 2 dies; the Talker gets its input from the orc
     upstream=("vllm-omni#2848", "vllm-omni#2871", "vllm-omni#3736", "vllm-omni#3774", "vllm#42157"),
     versions={"vllm": "0.30.0", "vllm-omni": "0.30.0"},
     changes=(
+        Change(
+            "vllm_omni.core.sched.omni_scheduler_mixin:OmniSchedulerMixin._process_pending_omni_inputs",
+            "e1af7515530c8a24837ac09dd951a39d160e72f9095b88e15156fd1c6346b071",
+        ),
         Change(
             "vllm_omni.core.sched.omni_scheduler_mixin:OmniSchedulerMixin.finish_requests",
             "2d9a9786b437bd7372759c38e0a4f2ca530007fec6706e671cd34b55d42a9eec",

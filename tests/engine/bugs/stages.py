@@ -13,6 +13,11 @@ def receiver(kind: Kind = Kind.OMNI_GENERATION, max_num_seqs: int = 2) -> Setup:
     return Setup(kind, max_num_seqs=max_num_seqs, stage=_stage(2, worker, "receiver"))
 
 
+def sender(kind: Kind = Kind.OMNI_AR) -> Setup:
+    """The stage that sends chunks to the next one; the Talker is one."""
+    return Setup(kind, max_num_seqs=2, stage=_stage(1, "ar", "sender"))
+
+
 def _stage(stage_id: int, worker: str, role: str) -> dict[str, object]:
     return {
         "stage_id": stage_id,

@@ -46,6 +46,21 @@ def test_the_released_engine_lives(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.OMNI_GENERATION, Kind.OMNI_AR])
+def test_with_the_guard_alone_a_second_abort_gives_no_slot_back(kind: Kind) -> None:
+    def play(bench: Bench) -> None:
+        two_aborts_while_parked(bench)
+        bench.abort("gone")
+        bench.abort("away")
+        bench.step()
+        bench.add("polite", resumable=True)
+        bench.step()
+        assert bench.books().running == ["gone", "away"]
+
+    with patched(["scheduler_guard_only"], BUG):
+        on(receiver(kind), play)
+
+
+@pytest.mark.parametrize("kind", [Kind.OMNI_GENERATION, Kind.OMNI_AR])
 def test_with_the_guard_alone_each_abort_costs_a_slot(kind: Kind) -> None:
     def play(bench: Bench) -> None:
         two_aborts_while_parked(bench)

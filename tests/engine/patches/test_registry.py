@@ -13,7 +13,7 @@ from rig.engine.patches.patch import Kind, PatchError, fingerprint, resolve
 FOLDER = Path(rig.engine.patches.__file__).parent
 HELPERS = {"__init__", "books", "patch", "plugin", "registry", "report", "telling", "wrapping"}
 BUGS_FOLDER = Path(rig.engine.bugs.__file__).parent
-BUG_HELPERS = {"__init__"}
+BUG_HELPERS = {"__init__", "leftovers"}
 
 MINE = """
 from rig.engine.patches.patch import Bug, Change
