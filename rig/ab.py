@@ -176,7 +176,8 @@ class _Comparison:
         done = {(made.pair, made.side) for made in record.runs}
         self._todo = [one for one in records.order(record.pairs, record.seed) if (one.pair, one.side) not in done]
         self._last_folder: Path | None = None
-        self._servers = max((made.server for made in record.runs), default=0)
+        # Also those of runs that are made again: a server's folder is never used twice.
+        self._servers = len(list((folder / SERVERS_DIR).glob("*")))
         self._server: SharedServer | None = None
         self._fresh_because = ""
         self._interrupted = asyncio.Event()

@@ -220,6 +220,8 @@ def test_ctrl_c_stops_in_order_and_what_is_there_can_be_judged_and_resumed(tmp_p
     assert "too few for any proof" in out
     record = records.read(folder)
     assert [(made.side, made.facts.end) for made in record.runs] == [("a", "planned"), ("b", "planned")]
+    # The second server was the interrupted run's.
+    assert [made.server for made in record.runs] == [1, 3]
     assert record.ended == ab.AS_PLANNED
 
     judged = rig("--judge", folder)
