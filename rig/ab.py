@@ -36,6 +36,7 @@ from rig.pipeline.shared import SharedServer
 from rig.prepare import prepare
 from rig.report import ab as pages
 from rig.report import judge_folder, write_all
+from rig.report.comparison import Side, write_comparison
 from rig.run import Host, carry_out
 from rig.slots import settle_s
 from rig.verdict import Verdict
@@ -101,6 +102,7 @@ def judge(folder: Path) -> Record:
     runs = tuple(msgspec.structs.replace(made, facts=_judged(folder / made.folder)) for made in record.runs)
     record = msgspec.structs.replace(record, runs=runs).compared()
     _write(folder, record)
+    _write_page(folder, record)
     return record
 
 
@@ -150,6 +152,14 @@ def _write(folder: Path, record: Record) -> None:
     pages.write(folder, record)
 
 
+def _write_page(folder: Path, record: Record) -> None:
+    """The sides' figures and distributions as a page, once both sides have runs."""
+    runs = {side: [folder / made.folder for made in record.runs if made.side == side] for side in records.SIDES}
+    if all(runs.values()):
+        labels = {"a": f"A: {record.a}", "b": f"B: {record.b}"}
+        write_comparison(folder, [Side(labels[side], runs[side]) for side in records.SIDES])
+
+
 def _fatal(line: str) -> str | None:
     name = log_signatures.match(line)
     return None if name == EXPLAINABLE else name
@@ -195,7 +205,9 @@ class _Comparison:
         ended = "stopped by the user" if self._interrupted.is_set() else AS_PLANNED
         self._record = msgspec.structs.replace(self._record, ended=ended).compared()
         _write(self._folder, self._record)
-        if self._interrupted.is_set():
+        if not self._interrupted.is_set():
+            _write_page(self._folder, self._record)
+        else:
             # The last run may have been given the stop of its server since it was judged.
             self._record = judge(self._folder)
             for way in ("judge", "resume"):

@@ -138,6 +138,7 @@ def test_it_can_be_judged_again_from_the_run_folders(place: Path, four: Record) 
     again = ab.judge(folder)
     assert again == four
     assert (folder / "report.md").read_text().startswith("# better: B lives")
+    assert "comparison.html" in {path.name for path in folder.iterdir()}
 
 
 def test_a_run_folder_with_other_calls_is_refused(place: Path, four: Record, tmp_path: Path) -> None:

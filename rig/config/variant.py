@@ -2,6 +2,7 @@
 
 none                                 the server as it is
 scheduler_zombies,moriio_async_read  these patches, and no other
+bug:zombie_in_running                this bug, besides those that both sides have
 fault:die:after_sessions=2,p=0.5     the golden server with this fault
 """
 
@@ -17,6 +18,7 @@ from rig.errors import UsageError
 
 NONE = "none"
 FAULT = "fault:"
+BUG = "bug:"
 _SETTING = re.compile(r"^\w+=[^=]*$")
 
 
@@ -58,12 +60,15 @@ def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
     """A variant as it stands on the command line. Raises UsageError for what is neither patch nor fault."""
     patches: list[str] = []
     faults: list[str] = []
+    own_bugs: list[str] = []
     for word in spec.split(","):
         part = word.strip()
         if part == NONE and spec.strip() == NONE:
             continue
         if part.startswith(FAULT):
             faults.append(part.removeprefix(FAULT))
+        elif part.startswith(BUG):
+            own_bugs.append(part.removeprefix(BUG))
         elif _SETTING.match(part) and faults:
             # A comma inside a fault's own settings.
             faults[-1] += f",{part}"
@@ -71,5 +76,7 @@ def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
             patches.append(part)
         else:
             known = ", ".join(EnginePatch)
-            raise UsageError(f"{spec!r}: {part!r} is no patch; give `{NONE}`, {FAULT}NAME, or some of {known}")
-    return Variant(spec.strip(), tuple(patches), tuple(faults), bugs)
+            raise UsageError(
+                f"{spec!r}: {part!r} is no patch; give `{NONE}`, {FAULT}NAME, {BUG}NAME, or some of {known}"
+            )
+    return Variant(spec.strip(), tuple(patches), tuple(faults), (*bugs, *own_bugs))

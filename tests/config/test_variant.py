@@ -41,6 +41,14 @@ def test_golden_faults_may_have_settings_with_commas(tmp_path: Path) -> None:
     assert config.golden.faults == variant.faults
 
 
+def test_a_side_may_have_a_bug_that_the_other_has_not(tmp_path: Path) -> None:
+    variant = parse("bug:zombie_in_running,scheduler_zombies", ("slot_lost_on_abort",))
+    config = load_pipeline(pipeline(tmp_path, PIPELINE_YAML), edit=variant.apply)
+    assert isinstance(config, PipelineConfig)
+    assert config.bugs == ("slot_lost_on_abort", "zombie_in_running")
+    assert config.patches == ("scheduler_zombies",)
+
+
 @pytest.mark.parametrize("spec", ["no_such_patch", "none,scheduler_zombies", "", "p=0.5", "scheduler_zombies,,"])
 def test_what_is_neither_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="is no patch; give `none`"):
