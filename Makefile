@@ -40,7 +40,7 @@ bench: setup ## What the callers' hot path, the event bus and judging cost, as r
 	@.venv/bin/python benchmarks/judge.py
 	@.venv/bin/python benchmarks/accuracy.py
 
-bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 3 minutes)
+bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 4 minutes)
 	@PYTHONPATH=. .venv/bin/python benchmarks/callers.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it
