@@ -41,7 +41,7 @@ bench: setup ## What the callers' hot path, the event bus, judging and the fligh
 	@.venv/bin/python benchmarks/accuracy.py
 	@.venv/bin/python -m benchmarks.recorder
 
-bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 3 minutes)
+bench-callers: setup ## How many full-rate callers a core carries, beside other clients (2 idle cores, 4 minutes)
 	@PYTHONPATH=. .venv/bin/python benchmarks/callers.py
 
 pins: setup ## Resolve requirements/*.txt anew; try the result with make test before committing it

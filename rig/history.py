@@ -26,6 +26,7 @@ from rig.events.types import (
     CallEvent,
     CallStarted,
     Event,
+    FramesSent,
     Header,
     JournalClosed,
     Phase,
@@ -55,13 +56,14 @@ _time = attrgetter("t_ns")
 class Call:
     """Everything one call recorded, in order of time."""
 
-    __slots__ = ("_kinds", "_replies", "_said", "events", "start")
+    __slots__ = ("_kinds", "_replies", "_said", "_talk", "events", "start")
 
     def __init__(self, start: CallStarted, events: Sequence[CallEvent]) -> None:
         self.start = start
         self.events = sorted(events, key=_time)
         self._replies: dict[tuple[int, str | int], list[AudioReceived]] | None = None
         self._said: dict[str, list[ServerEvent]] | None = None
+        self._talk: list[CallEvent] | None = None
         kinds: dict[type[Event], list[Any]] = defaultdict(list)
         for event in self.events:
             kinds[type(event)].append(event)
@@ -71,6 +73,13 @@ class Call:
     def is_probe(self) -> bool:
         """Whether it belongs to the probe of the slots that follows the load."""
         return self.start.behaviour == Behaviour.SLOTS
+
+    @property
+    def talk(self) -> Sequence[CallEvent]:
+        """All events but the frames of the microphone, which are many and tell nothing of the server."""
+        if self._talk is None:
+            self._talk = [event for event in self.events if type(event) is not FramesSent]
+        return self._talk
 
     def of(self, kind: type[Kind]) -> Sequence[Kind]:
         """The call's events of one kind (a concrete event type), in order of time."""

@@ -52,6 +52,17 @@ def test_the_events_of_a_call_are_in_order_of_time_also_where_the_journal_is_not
     assert call.of(ev.AudioReceived) == ()
 
 
+def test_the_talk_of_a_call_is_everything_but_the_frames_of_its_microphone(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.start_call(2.0)
+    run.audio(3.0)
+    run.call(2.5, ev.FramesSent, first_planned_ns=0, interval_ns=100_000_000, slips_us=[0])
+    run.audio(4.0)
+    (call,) = calls_of(run.history()).values()
+    assert [type(event) for event in call.talk] == [ev.CallStarted, ev.AudioReceived, ev.AudioReceived]
+    assert len(call.events) == len(call.talk) + 1
+
+
 def test_what_comes_late_for_a_call_that_has_ended_still_belongs_to_it(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.start_call(1.0)

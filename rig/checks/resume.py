@@ -32,7 +32,6 @@ from rig.verdict import CheckResult, Finding, Findings, Verdict
 RESYNC = "resync_required"
 RESYNC_EVENT = "session.resync_required"
 UNNUMBERED = frozenset({"session.created", "session.resumed", "session.replaced", RESYNC_EVENT, "error"})
-NUMBERED = (AudioReceived, ServerEvent)
 
 
 @dataclass
@@ -64,14 +63,13 @@ class Resume(Fold[CheckResult]):
         resuming: set[int] = set()
         session: _Session | None = None
         numbers = 0
-        for event in call.events:
+        for event in call.talk:
             # Millions of these pass by, nearly all with the number that is due, and few of the others.
-            if isinstance(event, NUMBERED):
+            if type(event) is ServerEvent or type(event) is AudioReceived:
                 if session is None:
                     continue
-                known = isinstance(event, AudioReceived) or event.name != RESYNC_EVENT
-                if known and event.server_seq == session.last_seq + 1:
-                    session.last_seq += 1
+                if event.server_seq == session.last_seq + 1 and getattr(event, "name", "") != RESYNC_EVENT:
+                    session.last_seq = event.server_seq
                     session.resumed = False
                     numbers += 1
                 else:

@@ -44,7 +44,7 @@ class StaleAudio(Fold[CheckResult]):
         over: dict[Reply, ServerEvent] = {}
         session_over: dict[int, ServerEvent] = {}
         stale: dict[Reply, list[AudioReceived]] = {}
-        for event in call.events:
+        for event in call.talk:
             # The most frequent kind first.
             if isinstance(event, ServerEvent):
                 if event.name in ENDS:

@@ -56,7 +56,7 @@ class TurnIdentity(Fold[CheckResult]):
     def see(self, call: Call) -> None:
         """Follow the call in order, and compare with the sessions and replies of the others."""
         heard = _Heard()
-        for event in call.events:
+        for event in call.talk:
             # The most frequent kind first.
             if isinstance(event, ServerEvent):
                 if event.name == CREATED and event.response_id is not None:
