@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,7 +26,10 @@ from rig.pipeline.preflight import free_port
 from rig.pipeline.remote import HostAddress
 from tests.bus.rigrun import RIG, RigRun
 from tests.house.tree import ROOT
-from tests.pipeline.hosting import GOLDEN, LIMIT_S, RunningHost, hosting
+from tests.pipeline.hosting import GOLDEN, LIMIT_S, TOKEN, RunningHost, hosting
+
+FAR = "127.0.0.2"
+"""For Locust this is another host than this one, and for the kernel it is not."""
 
 RUN: dict[str, Any] = {
     "question": "Is a run the same whose server and callers are elsewhere?",
@@ -72,7 +76,7 @@ def spread_run(folder: Path, workers: int = 2) -> Iterator[Spread]:
     with hosting(folder) as host, output.open("w") as out, (folder / "workers.txt").open("wb") as log:
         started = [
             subprocess.Popen(
-                [*locust, "--master-host", "127.0.0.1", "--master-port", port], stdout=log, stderr=log, env=environment
+                [*locust, "--master-host", FAR, "--master-port", port], stdout=log, stderr=log, env=environment
             )
             for _ in range(workers)
         ]
@@ -84,7 +88,7 @@ def spread_run(folder: Path, workers: int = 2) -> Iterator[Spread]:
             stdout=out,
             stderr=out,
             text=True,
-            env={**environment, "LOCUST_MASTER_BIND_HOST": "127.0.0.1", "LOCUST_MASTER_BIND_PORT": port},
+            env={**environment, "LOCUST_MASTER_BIND_HOST": FAR, "LOCUST_MASTER_BIND_PORT": port},
         )
         try:
             yield Spread(RigRun(process, host.results, output), host, started)
@@ -114,12 +118,17 @@ def test_each_call_is_made_once_by_one_of_the_workers_and_the_verdict_is_that_of
         calls = spread.calls()
         assert {call.partition("-")[0] for call, _ in calls} == {f"c{slot:03d}" for slot in range(4)}
         assert [call for call, count in Counter(call for call, _ in calls).items() if count > 1] == []
-        assert len({name for _, name in calls}) == 2
+        journals = {name for _, name in calls}
+        assert len(journals) == 2
+        assert all(socket.gethostname() in name for name in journals)
         seen = [event.stage for event in history.load(spread.rig.folder).of(ProcessSeen)]
         assert seen == ["api_server"]
         told = json.loads((spread.rig.folder / "provenance.json").read_text())
         assert told["workers_elsewhere"] == 2
         assert told["server_host"].startswith("127.0.0.1:")
+        files = [path for path in spread.rig.folder.rglob("*") if path.is_file()]
+        assert len(files) > 10
+        assert [path for path in files if TOKEN.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.timeout(180)

@@ -69,3 +69,20 @@ def test_a_mistake_in_the_file_is_still_named_with_its_line(tmp_path: Path) -> N
     run_file.write_text(RUN_YAML.replace("  callers: 1", "  caller: 1"))
     with pytest.raises(ConfigError, match=r"run\.yaml:5: load\.caller: unknown key; did you mean `callers`\?"):
         load_both(run_file, Overrides(request_rate=1))
+
+
+def test_a_broker_on_the_command_line_takes_the_place_of_all_that_the_file_says_of_its_own() -> None:
+    data = yaml.safe_load(RUN_YAML) | {"bus": {"url": "mqtts://other", "insecure": True}}
+    given = Overrides(bus_url="mqtt://broker:1883", bus_user="rig", bus_password_env="RIG_BUS_PASSWORD")
+    assert given.apply(data)["bus"] == {
+        "url": "mqtt://broker:1883",
+        "user": "rig",
+        "password_env": "RIG_BUS_PASSWORD",
+    }
+    assert "--bus-url mqtt://broker:1883" in given.flags()
+
+
+def test_a_user_on_the_command_line_is_one_for_the_files_broker() -> None:
+    data = yaml.safe_load(RUN_YAML) | {"bus": {"url": "mqtt://other"}}
+    assert Overrides(bus_user="me").apply(data)["bus"] == {"url": "mqtt://other", "user": "me"}
+    assert "bus" not in Overrides(seed=1).apply(yaml.safe_load(RUN_YAML))
