@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import yaml
 
 from rig import history
 from rig.elsewhere import Elsewhere, read_token
-from rig.errors import UsageError
+from rig.errors import JournalError, UsageError
 from rig.events import journal
 from rig.events.types import CallStarted, ProcessSeen
 from rig.pipeline.preflight import free_port
@@ -60,7 +60,8 @@ class Spread:
         """Every call with the journal that it stands in, in both the collected journals and the spools."""
         found = set()
         for path in [*self.rig.folder.glob("events/caller-*.jsonl"), *self.rig.folder.glob("spool/caller-*.jsonl")]:
-            found |= {(event.call, path.name) for event in journal.read(path)[0] if isinstance(event, CallStarted)}
+            with suppress(JournalError):  # a copy whose first batch is still to come
+                found |= {(event.call, path.name) for event in journal.read(path)[0] if isinstance(event, CallStarted)}
         return sorted(found)
 
 
@@ -135,7 +136,7 @@ def test_each_call_is_made_once_by_one_of_the_workers_and_the_verdict_is_that_of
 def test_a_worker_that_is_killed_takes_its_calls_along_and_the_run_is_never_a_pass(tmp_path: Path) -> None:
     with spread_run(tmp_path) as spread:
         spread.rig.when(lambda: len(list(spread.rig.folder.glob("spool/caller-*.jsonl"))) == 2)
-        spread.rig.when(lambda: len(spread.calls()) == 4)
+        spread.rig.when(lambda: len(spread.calls()) >= 4)
         spread.workers[0].send_signal(signal.SIGKILL)
         content, checks = verdict_of(spread.rig)
         assert content["verdict"] == "unknown"
