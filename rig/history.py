@@ -196,9 +196,13 @@ class History:
     def abandoned_ns(self) -> int | None:
         """When the rig was last heard of, in a run that it did not end; None in a run that has an end.
 
-        With the rig gone its warden stops the server, so what callers meet after this says nothing about the server.
+        With the rig gone its warden stops the server, so what callers meet after this says nothing about the server. A
+        host of the server outlives the rig and records when it began to stop.
         """
-        return self.heard_ns if self.ended is None else None
+        if self.ended is not None:
+            return None
+        stop_ns = self.phase_ns(Phase.STOP)
+        return self.heard_ns if stop_ns is None else stop_ns
 
     @property
     def heard_ns(self) -> int:

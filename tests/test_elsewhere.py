@@ -3,12 +3,13 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,17 @@ import yaml
 
 from rig import history
 from rig.elsewhere import Elsewhere, read_token
-from rig.errors import UsageError
+from rig.errors import JournalError, UsageError
 from rig.events import journal
 from rig.events.types import CallStarted, ProcessSeen
 from rig.pipeline.preflight import free_port
 from rig.pipeline.remote import HostAddress
 from tests.bus.rigrun import RIG, RigRun
 from tests.house.tree import ROOT
-from tests.pipeline.hosting import GOLDEN, LIMIT_S, RunningHost, hosting
+from tests.pipeline.hosting import GOLDEN, LIMIT_S, TOKEN, RunningHost, hosting
+
+FAR = "127.0.0.2"
+"""For Locust this is another host than this one, and for the kernel it is not."""
 
 RUN: dict[str, Any] = {
     "question": "Is a run the same whose server and callers are elsewhere?",
@@ -56,9 +60,8 @@ class Spread:
         """Every call with the journal that it stands in, in both the collected journals and the spools."""
         found = set()
         for path in [*self.rig.folder.glob("events/caller-*.jsonl"), *self.rig.folder.glob("spool/caller-*.jsonl")]:
-            if path.stat().st_size == 0:
-                continue  # Its writer has just made it.
-            found |= {(event.call, path.name) for event in journal.read(path)[0] if isinstance(event, CallStarted)}
+            with suppress(JournalError):  # a copy whose first batch is still to come
+                found |= {(event.call, path.name) for event in journal.read(path)[0] if isinstance(event, CallStarted)}
         return sorted(found)
 
 
@@ -74,7 +77,7 @@ def spread_run(folder: Path, workers: int = 2) -> Iterator[Spread]:
     with hosting(folder) as host, output.open("w") as out, (folder / "workers.txt").open("wb") as log:
         started = [
             subprocess.Popen(
-                [*locust, "--master-host", "127.0.0.1", "--master-port", port], stdout=log, stderr=log, env=environment
+                [*locust, "--master-host", FAR, "--master-port", port], stdout=log, stderr=log, env=environment
             )
             for _ in range(workers)
         ]
@@ -86,7 +89,7 @@ def spread_run(folder: Path, workers: int = 2) -> Iterator[Spread]:
             stdout=out,
             stderr=out,
             text=True,
-            env={**environment, "LOCUST_MASTER_BIND_HOST": "127.0.0.1", "LOCUST_MASTER_BIND_PORT": port},
+            env={**environment, "LOCUST_MASTER_BIND_HOST": FAR, "LOCUST_MASTER_BIND_PORT": port},
         )
         try:
             yield Spread(RigRun(process, host.results, output), host, started)
@@ -116,19 +119,24 @@ def test_each_call_is_made_once_by_one_of_the_workers_and_the_verdict_is_that_of
         calls = spread.calls()
         assert {call.partition("-")[0] for call, _ in calls} == {f"c{slot:03d}" for slot in range(4)}
         assert [call for call, count in Counter(call for call, _ in calls).items() if count > 1] == []
-        assert len({name for _, name in calls}) == 2
+        journals = {name for _, name in calls}
+        assert len(journals) == 2
+        assert all(socket.gethostname() in name for name in journals)
         seen = [event.stage for event in history.load(spread.rig.folder).of(ProcessSeen)]
         assert seen == ["api_server"]
         told = json.loads((spread.rig.folder / "provenance.json").read_text())
         assert told["workers_elsewhere"] == 2
         assert told["server_host"].startswith("127.0.0.1:")
+        files = [path for path in spread.rig.folder.rglob("*") if path.is_file()]
+        assert len(files) > 10
+        assert [path for path in files if TOKEN.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.timeout(180)
 def test_a_worker_that_is_killed_takes_its_calls_along_and_the_run_is_never_a_pass(tmp_path: Path) -> None:
     with spread_run(tmp_path) as spread:
         spread.rig.when(lambda: len(list(spread.rig.folder.glob("spool/caller-*.jsonl"))) == 2)
-        spread.rig.when(lambda: len(spread.calls()) == 4)
+        spread.rig.when(lambda: len(spread.calls()) >= 4)
         spread.workers[0].send_signal(signal.SIGKILL)
         content, checks = verdict_of(spread.rig)
         assert content["verdict"] == "unknown"

@@ -170,3 +170,13 @@ def test_nothing_in_the_folder_is_changed_by_reading(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
     run.history()
     assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
+
+
+def test_with_the_rig_gone_the_moment_counts_at_which_the_host_began_to_stop(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.rig(20.0, ev.PhaseEntered, phase=ev.Phase.LOAD)
+    assert run.history(closed=False).abandoned_ns == ns(20.0)
+    run.rig(31.0, ev.PhaseEntered, phase=ev.Phase.STOP)
+    run.dies(31.5, expected=True)
+    assert run.history(closed=False).abandoned_ns == ns(31.0)

@@ -22,6 +22,7 @@ from rig.config.load import load_pipeline
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.errors import PipelineError, RigError
 from rig.events.journal import Journal
+from rig.events.types import Phase, PhaseEntered
 from rig.pipeline import orders, preflight
 from rig.pipeline.local import LocalPipeline
 from rig.pipeline.models import model_of
@@ -87,18 +88,19 @@ class Host:
             finally:
                 ended.cancel()
 
-    async def _until_ended(self, reader: asyncio.StreamReader) -> None:
-        """Until the rig says stop or is gone, or the host is to end."""
+    async def _until_ended(self, reader: asyncio.StreamReader) -> bool:
+        """Until the rig says stop or is gone, or the host is to end; whether the rig said it."""
         closing = asyncio.create_task(self._closing.wait())
         said = asyncio.create_task(reader.readline())
         try:
             await asyncio.wait({closing, said}, return_when=asyncio.FIRST_COMPLETED)
+            return said.done() and said.exception() is None and said.result() == orders.STOP
         finally:
             closing.cancel()
             said.cancel()
             await asyncio.gather(closing, said, return_exceptions=True)
 
-    async def _run(self, order: orders.Order, writer: asyncio.StreamWriter, ended: "asyncio.Task[None]") -> None:
+    async def _run(self, order: orders.Order, writer: asyncio.StreamWriter, ended: "asyncio.Task[bool]") -> None:
         folder = self._results / order.run
         config = self._config(folder, order.pipeline)
         model = await asyncio.to_thread(model_of, config)
@@ -134,7 +136,7 @@ async def _serve(
     journal: Journal,
     order: orders.Order,
     writer: asyncio.StreamWriter,
-    ended: "asyncio.Task[None]",
+    ended: "asyncio.Task[bool]",
 ) -> str | None:
     """Run one server until `ended`; what could not be stopped. Reports all but the stop."""
     watch = ServerWatch(pipeline, journal, order.watch())
@@ -152,6 +154,9 @@ async def _serve(
         _tell(writer, orders.Failed(str(error)))
         await asyncio.wait({ended})
     finally:
+        if ended.done() and not ended.cancelled() and not ended.result():
+            # The rig is gone: what callers meet from here on is the host's doing, not the server's.
+            journal.record(PhaseEntered, phase=Phase.STOP)
         try:
             await pipeline.stop()
         except PipelineError as error:
@@ -160,7 +165,7 @@ async def _serve(
     return problem
 
 
-async def _first(work: Coroutine[Any, Any, None], ended: "asyncio.Task[None]") -> None:
+async def _first(work: Coroutine[Any, Any, None], ended: "asyncio.Task[bool]") -> None:
     """Do it, unless the end comes first. Raises what it raises."""
     task = asyncio.create_task(work)
     await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)

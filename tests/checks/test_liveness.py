@@ -102,6 +102,15 @@ def test_a_fatal_line_in_the_log_fails_unless_the_rig_caused_it(run: Run, expect
         assert result.findings[0].text == "thinker logged EngineDeadError: EngineDeadError: gone"
 
 
+def test_a_server_whose_watcher_is_gone_with_it_is_unknown(run: Run) -> None:
+    run.stop(30.0, ev.EndReason.ENGINE_LOST, "the host of the server at server:8098 is gone")
+    result = result_of(Liveness, run.history())
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.summary == (
+        "the server was lost, and how is not known: the host of the server at server:8098 is gone"
+    )
+
+
 def test_a_server_that_was_never_ready_is_unknown(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.rig(60.0, ev.RunEnded, reason=ev.EndReason.BOOT_FAILED, detail="not ready within 60 s")

@@ -113,3 +113,20 @@ def test_a_bug_that_is_a_file_is_looked_for_beside_the_pipeline_file(tmp_path: P
     found = both(tmp_path, PIPELINE_YAML + "bugs: [mine.py]\n", Overrides())
     assert isinstance(found, PipelineConfig)
     assert found.bugs == (str(tmp_path / "mine.py"),)
+
+
+def test_a_broker_on_the_command_line_takes_the_place_of_all_that_the_file_says_of_its_own() -> None:
+    data = yaml.safe_load(RUN_YAML) | {"bus": {"url": "mqtts://other", "insecure": True}}
+    given = Overrides(bus_url="mqtt://broker:1883", bus_user="rig", bus_password_env="RIG_BUS_PASSWORD")
+    assert given.apply(data)["bus"] == {
+        "url": "mqtt://broker:1883",
+        "user": "rig",
+        "password_env": "RIG_BUS_PASSWORD",
+    }
+    assert "--bus-url mqtt://broker:1883" in given.flags()
+
+
+def test_a_user_on_the_command_line_is_one_for_the_files_broker() -> None:
+    data = yaml.safe_load(RUN_YAML) | {"bus": {"url": "mqtt://other"}}
+    assert Overrides(bus_user="me").apply(data)["bus"] == {"url": "mqtt://other", "user": "me"}
+    assert "bus" not in Overrides(seed=1).apply(yaml.safe_load(RUN_YAML))

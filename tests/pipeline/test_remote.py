@@ -10,7 +10,7 @@ import pytest
 
 from rig.errors import PipelineError, UsageError
 from rig.events import journal
-from rig.events.types import PipelineReady, PipelineStopped, ProcessDied, ProcessSeen
+from rig.events.types import PhaseEntered, PipelineReady, PipelineStopped, ProcessDied, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.orders import line
 from rig.pipeline.preflight import free_port
@@ -128,6 +128,8 @@ async def test_a_rig_that_is_gone_stops_the_server_and_ends_its_journal(tmp_path
         wait_for_end([process])
         path = host.results / "run-1" / "events" / "server.jsonl"
         hosting.wait_for(lambda: journal.read(path)[1].closed, "the host's journal has no end")
+        kinds = [event for event in journal.read(path)[0] if isinstance(event, PhaseEntered | ProcessDied)]
+        assert [type(event) for event in kinds] == [PhaseEntered, ProcessDied]
 
 
 @pytest.mark.parametrize(
