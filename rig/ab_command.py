@@ -16,7 +16,7 @@ DEFAULT_PAIRS = 6
 def add_arguments(ab: argparse.ArgumentParser) -> None:
     """All of them."""
     ab.add_argument("run_file", type=Path, nargs="?", help="run file (configs/runs/*.yaml)")
-    side = "`none`, engine patches with commas between (rig patches list), or fault:NAME of the golden server"
+    side = "`none`, engine patches with commas between (rig patches list), bug:NAME, or fault:NAME of the golden server"
     ab.add_argument("--a", metavar="SPEC", help=f"side A: {side}")
     ab.add_argument("--b", metavar="SPEC", help="side B, the same way")
     ab.add_argument("--bug", action="append", dest="bugs", default=[], metavar="NAME", help="a bug put into both sides")

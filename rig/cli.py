@@ -16,7 +16,7 @@ from rig.ab_command import EXAMPLE as AB_EXAMPLE
 from rig.ab_command import HELP as AB_HELP
 from rig.ab_command import add_arguments as add_ab_arguments
 from rig.config.pipeline import Duplex, Golden, is_bug_file
-from rig.errors import RigError, UsageError
+from rig.errors import RigError, UsageError, reason
 from rig.host_command import add_elsewhere_options, add_host_command, elsewhere_of
 from rig.pipeline.golden import flag as golden_flag
 from rig.results import add_commands as add_result_commands
@@ -228,7 +228,7 @@ def _serve_golden(arguments: argparse.Namespace) -> int:
     try:
         asyncio.run(serving)
     except OSError as error:
-        raise UsageError(f"cannot listen on {arguments.host} port {arguments.port}: {error.strerror}") from error
+        raise UsageError(f"cannot listen on {arguments.host} port {arguments.port}: {reason(error)}") from error
     return 0
 
 

@@ -9,7 +9,14 @@ RigError
 └── BusError            the event bus cannot be started, or something on it is not of the rig
 """
 
+import os
 from pathlib import Path
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its own words: asyncio puts a sentence with the whole address in their place."""
+    # Errors of name resolution have numbers below 0, of another list.
+    return os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror or str(error)
 
 
 class RigError(Exception):

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rig.errors import UsageError
+from rig.errors import UsageError, reason
 
 if TYPE_CHECKING:
     from rig.elsewhere import Elsewhere
@@ -70,5 +70,5 @@ def _host(arguments: argparse.Namespace) -> int:
     try:
         asyncio.run(host.serve(listen.name, listen.port))
     except OSError as error:
-        raise UsageError(f"cannot listen on {listen}: {error.strerror}") from error
+        raise UsageError(f"cannot listen on {listen}: {reason(error)}") from error
     return 0

@@ -59,6 +59,8 @@ def prepare(
         preflight.check(pipeline, machine.probe())
     elif isinstance(pipeline, GoldenPipeline):
         faults.parse(pipeline.golden.faults)
+        if boots and elsewhere.server is None:
+            preflight.check_golden(pipeline)
     bus = None
     if config.bus.chosen is BusKind.EXTERNAL:
         bus = bus_preflight.address_of(config.bus, run_file)

@@ -153,6 +153,9 @@ class ThreadCallers(Callers):
         for thread in self._threads:
             thread.start()
 
+    async def begun(self) -> None:
+        """At once: threads wait for nobody."""
+
     async def wait(self) -> int:
         """0 when the last call is over."""
         while any(thread.is_alive() for thread in self._threads):

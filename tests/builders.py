@@ -213,9 +213,10 @@ class Run:
         *,
         turn: int = 0,
         response_id: str | None = "r0",
+        audio_ms: int = 40,
     ) -> None:
         """A turn is over."""
-        fields: dict[str, Any] = {"turn": turn, "outcome": outcome, "response_id": response_id, "audio_ms": 40}
+        fields: dict[str, Any] = {"turn": turn, "outcome": outcome, "response_id": response_id, "audio_ms": audio_ms}
         self.call(at_s, ev.TurnEnded, call, **fields)
 
     def spoke(self, begin_s: float, end_s: float, *, turn: int = 0, connection: int = 0, late_s: float = 0.0) -> None:

@@ -1,11 +1,13 @@
 """Errors carry their fields, read as one line and travel between processes."""
 
+import errno
 import pickle
+import socket
 from pathlib import Path
 
 import pytest
 
-from rig.errors import ConfigError, JournalError, PipelineError, PreflightError, RigError, UsageError
+from rig.errors import ConfigError, JournalError, PipelineError, PreflightError, RigError, UsageError, reason
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,10 @@ def test_what_the_user_gave_wrong_is_told_apart_from_what_went_wrong() -> None:
     for other in (PipelineError, JournalError):
         assert issubclass(other, RigError)
         assert not issubclass(other, UsageError)
+
+
+def test_the_reason_of_the_system_is_told_in_its_own_words() -> None:
+    told_by_asyncio = OSError(errno.EADDRINUSE, "error while attempting to bind on address ('127.0.0.1', 1): ...")
+    assert reason(told_by_asyncio) == "Address already in use"
+    assert reason(socket.gaierror(socket.EAI_NONAME, "Name or service not known")) == "Name or service not known"
+    assert reason(OSError("no number")) == "no number"

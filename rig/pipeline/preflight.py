@@ -3,7 +3,7 @@
 import socket
 from pathlib import Path
 
-from rig.config.pipeline import PipelineConfig, Platform, ReleasedModel, is_bug_file
+from rig.config.pipeline import GoldenPipeline, PipelineConfig, Platform, ReleasedModel, is_bug_file
 from rig.errors import PreflightError
 from rig.machine import Machine
 
@@ -23,6 +23,12 @@ def check(config: PipelineConfig, machine: Machine) -> None:
     problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
     problems += [*_disk(machine), *_model(config), *_port(config), *_bug_files(config)]
     if problems:
+        raise PreflightError("\n".join(problems))
+
+
+def check_golden(config: GoldenPipeline) -> None:
+    """The golden server needs nothing but its port. Raises PreflightError."""
+    if problems := _port(config):
         raise PreflightError("\n".join(problems))
 
 
@@ -85,7 +91,7 @@ def _model(config: PipelineConfig) -> list[str]:
     return []
 
 
-def _port(config: PipelineConfig) -> list[str]:
+def _port(config: PipelineConfig | GoldenPipeline) -> list[str]:
     with socket.socket() as listener:
         # As the server does it: connections in TIME_WAIT are no obstacle.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

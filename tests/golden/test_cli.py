@@ -7,6 +7,7 @@ import pytest
 
 from rig.cli import main
 from rig.golden.faults import FAULTS
+from tests.builders import GOLDEN_YAML, RUN_YAML
 
 
 def test_the_faults_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,4 +45,19 @@ def test_a_port_that_is_taken_is_one_line_and_status_3(tmp_path: Path, capsys: p
         taken.listen()
         port = taken.getsockname()[1]
         assert main(["serve", "golden", "--port", str(port)]) == 3
-    assert f"cannot listen on 127.0.0.1 port {port}" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"rig: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+
+
+def test_a_run_whose_golden_server_cannot_have_its_port_begins_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        (tmp_path / "pipeline.yaml").write_text(f"{GOLDEN_YAML}port: {port}\n")
+        (tmp_path / "run.yaml").write_text(RUN_YAML)
+        assert main(["run", str(tmp_path / "run.yaml"), "--results", str(tmp_path / "results")]) == 3
+    told = f"rig: cannot listen on 127.0.0.1 port {port}: Address already in use; port 0 takes a free one\n"
+    assert capsys.readouterr().err == told
+    assert not (tmp_path / "results").exists()

@@ -1,14 +1,15 @@
 """The pages name only what exists: files, make targets and rig's subcommands."""
 
+import io
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from rig.cli import main
 from tests.house.tree import ROOT
 
 FENCE = re.compile(r"^ *(```+|~~~+)")
@@ -102,16 +103,10 @@ def rig_commands(page: Path) -> set[tuple[str, ...]]:
 
 def refused(command: tuple[str, ...]) -> str | None:
     """What rig says of `rig COMMAND --help`; None where it knows the command."""
-    code = "import sys; from rig.cli import main; sys.exit(main())"
-    answer = subprocess.run(
-        [sys.executable, "-c", code, *command, "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    return None if answer.returncode == 0 else answer.stderr.strip()
+    told = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(told), pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    return None if ended.value.code == 0 else told.getvalue().strip()
 
 
 PAGES = pages(ROOT)
@@ -133,7 +128,7 @@ def test_every_rig_command_on_the_pages_is_known() -> None:
 
 
 def test_an_unknown_rig_command_is_refused() -> None:
-    assert refused(("no-such-command",)) is not None
+    assert "no-such-command" in (refused(("no-such-command",)) or "")
 
 
 def test_missing_files_and_broken_links_are_found(tmp_path: Path) -> None:

@@ -14,6 +14,13 @@ STAND_INS = {
     "rig/engine/patches/kv_finished_for_freed_request.py": "tests/engine/patches/test_registry.py",
     "rig/engine/patches/mooncake_store_unfinished.py": "tests/engine/repro/test_catalogue.py",
     "rig/engine/patches/update_from_output_missing_row.py": "tests/engine/repro/test_catalogue.py",
+    # bugs whose tests share one bench: the connector's sender, or the session manager
+    "rig/engine/bugs/leftovers.py": "tests/engine/bugs/test_zombie_in_running.py",
+    "rig/engine/bugs/sender_state_leaked_on_abort.py": "tests/engine/bugs/test_senders.py",
+    "rig/engine/bugs/shm_chunk_leaked_on_abort.py": "tests/engine/bugs/test_senders.py",
+    "rig/engine/bugs/terminal_chunk_never_sent.py": "tests/engine/bugs/test_senders.py",
+    "rig/engine/bugs/late_append_revives_session.py": "tests/engine/bugs/test_sessions.py",
+    "rig/engine/bugs/open_cancelled_leaks_slot.py": "tests/engine/bugs/test_sessions.py",
     # what vLLM loads: seen at work when vLLM has loaded it
     "rig/engine/platform/": "tests/engine/platform/test_activation.py",
     "rig/engine/checkpoint/config.py": "tests/engine/checkpoint/test_writer.py",
