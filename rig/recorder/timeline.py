@@ -20,6 +20,8 @@ from rig.recorder.words import Names, described
 from rig.verdict import CheckResult, Finding, Verdict
 
 LAST = 200
+ACTS_NS = 10 * NS_PER_S
+"""The callers' acts of so long before the moment are shown in any case."""
 OF_A_STUCK_CALL = 60
 """Records of a stuck call's requests, from before the last LAST of a stage."""
 TOGETHER_NS = 5 * NS_PER_S
@@ -129,7 +131,8 @@ def timeline(recorded: Recorded, callers: CallerActs, moment: Moment) -> Timelin
         shown = before[-LAST:]
         shown = [*_of_calls(before[:-LAST], moment.calls, names), *shown]
         entries += [Entry(record.t_ns, who, described(record, names), own=False) for record in shown]
-    since_ns = min((entry.t_ns for entry in entries), default=moment.t_ns)
+    # An engine that hears of a caller's act seconds later has few records before it.
+    since_ns = min((moment.t_ns - ACTS_NS, *(entry.t_ns for entry in entries)))
     acts = [act for act in callers.acts if since_ns <= act.t_ns <= moment.t_ns][-LAST:]
     entries += [Entry(act.t_ns, act.call, act.what, own=True) for act in acts]
     entries.sort(key=lambda entry: entry.t_ns)

@@ -29,7 +29,7 @@ def test_a_death_has_its_sentences_and_a_table_that_opens_on_demand(tmp_path: Pa
     assert (
         "<td>5.0000</td><td>-1000.0</td><td>c000-0000</td><td><b>hang_up_rst after 40 ms of the reply</b></td>" in html
     )
-    assert html.count("<tr>") == 1 + 13
+    assert html.count("<tr>") == 1 + 15
 
 
 def test_the_page_stays_small_with_full_rings(tmp_path: Path) -> None:
