@@ -31,6 +31,8 @@ from rig.drive import Callers
 from rig.errors import RigError, UsageError
 from rig.events.types import EndReason
 from rig.explained import EXPLAINABLE
+from rig.folder import plain_name
+from rig.golden import faults
 from rig.live import View
 from rig.pipeline.shared import SharedServer
 from rig.prepare import prepare
@@ -114,6 +116,10 @@ def _read(run_file: Path, variants: dict[SideName, Variant]) -> tuple[RunConfig,
     """The run, its hardware label and its pipeline file, good for both variants."""
     for variant in variants.values():
         config, pipeline, pipeline_file = load_both(run_file, edit_pipeline=variant.apply)
+        try:
+            faults.parse(variant.faults)
+        except UsageError as error:
+            raise UsageError(f"{variant.spec!r}: {error}") from error
     assert not isinstance(pipeline, ExternalServer), "a variant refuses a server that somebody else runs"
     return config, pipeline.hardware_label, pipeline_file
 
@@ -129,7 +135,7 @@ def _refuse_changed(run: Path, run_file: Path, seed: int, variant: Variant, pipe
 
 
 def _make_folder(results: Path, run_file: Path) -> Path:
-    folder = results / f"{_stamp()}-ab-{run_file.stem}-{os.getpid()}"
+    folder = results / f"{_stamp()}-ab-{plain_name(run_file)}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
     except OSError as error:

@@ -38,9 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Command = parsed.command
     try:
         return command(parsed)
-    except UsageError as error:
-        print(f"rig: {error}", file=sys.stderr)
     except RigError as error:
+        print(f"rig: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("rig: stopped by the user", file=sys.stderr)
+    except OSError as error:
         print(f"rig: {error}", file=sys.stderr)
     return USAGE_EXIT_CODE
 

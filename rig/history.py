@@ -264,7 +264,8 @@ def _producers(folder: Path) -> list[list[Path]]:
     """For each producer its journal as collected and, where it was left, its spool."""
     folders = (folder / EVENTS_DIR, folder / SPOOL_DIR)
     names = sorted({path.name for place in folders for path in place.glob("*.jsonl")})
-    return [[place / name for place in folders if (place / name).is_file()] for name in names]
+    # What has the name and is no file is told as one that cannot be read.
+    return [[place / name for place in folders if (place / name).is_file()] or [folders[0] / name] for name in names]
 
 
 CALLER_ROLE = "caller"

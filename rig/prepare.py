@@ -8,13 +8,14 @@ from rig import machine
 from rig.bus import preflight as bus_preflight
 from rig.bus.address import Address
 from rig.config.bus import BusKind
-from rig.config.load import AnyPipeline, load_both
+from rig.config.load import AnyPipeline, line_of, load_both
 from rig.config.overrides import Overrides, pipeline_written_with, written_with
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
 from rig.config.run import RunConfig
 from rig.config.variant import Variant
 from rig.drive import check_web_port
 from rig.elsewhere import Elsewhere
+from rig.errors import ConfigError, UsageError
 from rig.folder import keep_bug_files, make_folder
 from rig.golden import faults
 from rig.metrics.endpoint import serving
@@ -39,6 +40,18 @@ class Prepared:
     elsewhere: Elsewhere
 
 
+def check_faults(pipeline: AnyPipeline, pipeline_file: Path) -> None:
+    """Raises ConfigError for a fault of the golden server that cannot be read."""
+    if not isinstance(pipeline, GoldenPipeline):
+        return
+    try:
+        faults.parse(pipeline.golden.faults)
+    except UsageError as error:
+        key = "golden.faults"
+        problem, _, remedy = str(error).partition("; ")
+        raise ConfigError(pipeline_file, line_of(pipeline_file, key), key, problem, remedy) from error
+
+
 def prepare(
     run_file: Path,
     results: Path,
@@ -57,16 +70,18 @@ def prepare(
     config, pipeline, pipeline_file = load_both(run_file, overrides, edit)
     if isinstance(pipeline, PipelineConfig) and boots and elsewhere.server is None:
         preflight.check(pipeline, machine.probe())
-    elif isinstance(pipeline, GoldenPipeline):
-        faults.parse(pipeline.golden.faults)
-        if boots and elsewhere.server is None:
-            preflight.check_golden(pipeline)
+    check_faults(pipeline, pipeline_file)
+    if isinstance(pipeline, GoldenPipeline) and boots and elsewhere.server is None:
+        preflight.check_golden(pipeline)
     bus = None
     if config.bus.chosen is BusKind.EXTERNAL:
         bus = bus_preflight.address_of(config.bus, run_file)
         bus_preflight.check(bus, run_file)
     if config.load.web_port is not None:
         check_web_port(config.load.web_port)
+        if config.metrics.enabled and config.metrics.port == config.load.web_port:
+            problem = f"/metrics and Locust's web UI cannot both have port {config.load.web_port}"
+            raise UsageError(f"{problem}; give another with --metrics-port or --web-port")
     plan = make_plan(config, run_file)
     all_told = {
         "replayed_sha256": replayed_sha256(config, run_file),

@@ -14,7 +14,7 @@ from rig import history
 from rig.bus.preflight import for_callers
 from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
-from rig.conclude import conclude, linger, sigterm_as_ctrl_c
+from rig.conclude import conclude, linger, not_judged, sigterm_as_ctrl_c
 from rig.config.bus import BusKind
 from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
@@ -85,16 +85,19 @@ def run(
     if isinstance(prepared.pipeline, PipelineConfig) and prepared.pipeline.bugs:
         view.say(banner.sentence(prepared.pipeline.bugs))
     metrics, web_port = prepared.config.metrics, prepared.config.load.web_port
-    with serving(metrics) as endpoint:
-        if endpoint is not None:
-            view.say(f"metrics at {endpoint.url}")
-        if web_port is not None:
-            view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
-        asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
-        with sigterm_as_ctrl_c():
-            judgement = conclude(prepared.folder)
+    try:
+        with serving(metrics) as endpoint:
             if endpoint is not None:
-                linger(endpoint, judgement, metrics.linger_s, view)
+                view.say(f"metrics at {endpoint.url}")
+            if web_port is not None:
+                view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
+            asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
+            with sigterm_as_ctrl_c():
+                judgement = conclude(prepared.folder)
+                if endpoint is not None:
+                    linger(endpoint, judgement, metrics.linger_s, view)
+    except KeyboardInterrupt:
+        raise not_judged(prepared.folder) from None
     return judgement
 
 
@@ -155,17 +158,19 @@ class _Run:
             loop.add_signal_handler(number, self._interrupt)
         progress = asyncio.create_task(self._show_progress())
         end = End(EndReason.RIG_ERROR, "the rig failed")
-        if self._probes is not None:
-            (self._folder / PROBE_FILE).write_bytes(self._probes.encode())
         self._journal.record(
             RunStarted, run_id=self._folder.name, seed=self._plan.seed, plan_sha256=self._plan.sha256()
         )
         try:
+            if self._probes is not None:
+                (self._folder / PROBE_FILE).write_bytes(self._probes.encode())
             if self._bus is not None:
                 await self._bus.start()
             end = await self._with_server()
         except PipelineError as error:
             end = End(EndReason.BOOT_FAILED, str(error))
+        except OSError as error:  # a disk that is full or fails: what was written is judged
+            end = End(EndReason.RIG_ERROR, str(error))
         except Exception as error:
             end = End(EndReason.RIG_ERROR, repr(error))
             raise

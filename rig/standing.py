@@ -1,6 +1,7 @@
 """How a run stands, told by the rig to the callers' web UI: a small file that is written anew while the run goes on."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -35,7 +36,8 @@ def write(path: Path, standing: Standing) -> None:
         work.write_bytes(msgspec.json.encode(standing))
         os.replace(work, path)
     except OSError:
-        return
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
 
 
 def read(path: Path) -> Standing | None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rig.bus.wire import Place
 from rig.errors import UsageError
-from rig.folder import BUGS_DIR, PROVENANCE_FILE, keep_bug_files, make_folder
+from rig.folder import BUGS_DIR, PROVENANCE_FILE, keep_bug_files, make_folder, plain_name
 from rig.history import EVENTS_DIR, PIPELINE_FILE, RUN_FILE
 from rig.plan import PLAN_FILE, Plan, make_plan
 from tests.builders import PIPELINE_YAML, RUN_YAML, run_config
@@ -70,3 +71,9 @@ def test_bugs_that_are_files_are_kept_with_the_results(tmp_path: Path, plan: Pla
     keep_bug_files(folder, ["zombie_in_running", str(bug)])
     assert [path.name for path in (folder / BUGS_DIR).iterdir()] == ["my_bug.py"]
     assert (folder / BUGS_DIR / "my_bug.py").read_text() == bug.read_text()
+
+
+@pytest.mark.parametrize("name", ["my run (2).yaml", "<script>.yaml", "größe.yaml", "x" * 250 + ".yaml"])
+def test_a_folder_whatever_its_run_file_is_called_has_a_name_that_the_bus_takes(name: str) -> None:
+    assert Place(f"20260101T000000Z-{plain_name(Path(name))}-1", "rig", "rig")
+    assert len(plain_name(Path(name))) <= 80

@@ -7,8 +7,9 @@ import pytest
 from rig.errors import RigError
 from rig.events import types as ev
 from rig.events.journal import BLOCK_BYTES
-from rig.history import RUN_FILE, Call, History
+from rig.history import RUN_FILE, Call, History, load
 from tests.builders import Run, ns
+from tests.report.runs import whole
 
 
 def calls_of(history: History) -> dict[str, Call]:
@@ -180,3 +181,17 @@ def test_with_the_rig_gone_the_moment_counts_at_which_the_host_began_to_stop(tmp
     run.rig(31.0, ev.PhaseEntered, phase=ev.Phase.STOP)
     run.dies(31.5, expected=True)
     assert run.history(closed=False).abandoned_ns == ns(31.0)
+
+
+def test_a_journal_that_cannot_be_opened_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    run = whole(tmp_path / "run")
+    run.history()
+    events = run.folder / "events"
+    (events / "folder.jsonl").mkdir()
+    (events / "link.jsonl").symlink_to(tmp_path / "nowhere")
+    found = load(run.folder)
+    assert [text.rpartition("/")[2] for text in found.unreadable] == [
+        "folder.jsonl cannot be read: Is a directory",
+        "link.jsonl cannot be read: No such file or directory",
+    ]
+    assert found.started is not None

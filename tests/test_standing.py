@@ -25,3 +25,10 @@ def test_what_is_not_there_or_damaged_is_none(tmp_path: Path) -> None:
 def test_a_folder_that_is_gone_stops_nobody(tmp_path: Path) -> None:
     write(tmp_path / "gone" / "standing.json", NOW)
     assert not (tmp_path / "gone").exists()
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "standing.json"
+    path.mkdir()
+    write(path, NOW)
+    assert list(tmp_path.iterdir()) == [path]

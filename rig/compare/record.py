@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -96,11 +97,16 @@ def order(pairs: int, seed: int) -> list[Planned]:
 
 
 def write(folder: Path, record: Record) -> None:
-    """Write ab.json, whole or not at all."""
+    """Write ab.json, whole or not at all. Raises RigError when that cannot be."""
     content = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     work = folder / f".{RECORD_FILE}.{os.getpid()}"
-    work.write_bytes(content)
-    os.replace(work, folder / RECORD_FILE)
+    try:
+        work.write_bytes(content)
+        os.replace(work, folder / RECORD_FILE)
+    except OSError as error:
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
+        raise RigError(f"cannot write {folder / RECORD_FILE}: {error.strerror}") from error
 
 
 def read(folder: Path) -> Record:

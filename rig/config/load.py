@@ -20,6 +20,9 @@ Location = tuple[str | int, ...]
 Edit = Callable[[dict[str, Any]], dict[str, Any]]
 AnyPipeline = PipelineConfig | GoldenPipeline | ExternalServer
 
+MAX_DEPTH = 50
+"""Levels of settings within settings; the deepest that a config has is below 10."""
+
 _NO_OVERRIDES = Overrides()
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
@@ -55,9 +58,12 @@ def load_both(
 ) -> tuple[RunConfig, AnyPipeline, Path]:
     """Read a run file and the pipeline file it names; the third value is the path of the latter."""
     run = load_model(run_file, RunConfig, overrides.apply)
-    pipeline_file = resolve_pipeline_path(run_file, run.pipeline)
-    if not pipeline_file.is_file():
-        siblings = [str(run.pipeline.parent / other.name) for other in pipeline_file.parent.glob("*.yaml")]
+    try:
+        pipeline_file = resolve_pipeline_path(run_file, run.pipeline)
+    except (OSError, ValueError):
+        pipeline_file = run.pipeline  # a name that no file can have
+    if not _is_file(pipeline_file):
+        siblings = [str(run.pipeline.parent / name) for name in _siblings(pipeline_file)]
         raise ConfigError(
             run_file,
             _lines(_compose(run_file)).get(("pipeline",)),
@@ -99,9 +105,28 @@ def _compose(path: Path) -> yaml.MappingNode:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise _not_yaml(path, error) from error
+    except RecursionError as error:
+        raise ConfigError(path, None, None, "nested too deeply", "write fewer levels") from error
     if not isinstance(node, yaml.MappingNode):
         raise ConfigError(path, 1, None, "the file holds no settings", "write `key: value` lines")
+    _refuse_endless(path, node, ())
     return node
+
+
+def _refuse_endless(path: Path, node: yaml.Node, above: tuple[yaml.Node, ...]) -> None:
+    """An alias may name what it stands in, and everything that follows walks down the nodes."""
+    line = node.start_mark.line + 1
+    if any(node is other for other in above):
+        raise ConfigError(path, line, None, "stands in itself", "remove the alias")
+    if len(above) > MAX_DEPTH:
+        raise ConfigError(path, line, None, "nested too deeply", f"write at most {MAX_DEPTH} levels")
+    below: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        below = [part for pair in node.value for part in pair]
+    elif isinstance(node, yaml.SequenceNode):
+        below = node.value
+    for part in below:
+        _refuse_endless(path, part, (*above, node))
 
 
 def _not_yaml(path: Path, error: yaml.YAMLError) -> ConfigError:
@@ -111,8 +136,19 @@ def _not_yaml(path: Path, error: yaml.YAMLError) -> ConfigError:
     return ConfigError(path, line, None, f"not YAML: {problem}", "correct the syntax")
 
 
+def _is_file(path: Path) -> bool:
+    """Whether it is one; no name is so wrong that this raises."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _siblings(path: Path) -> list[str]:
-    return [other.name for other in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
+    try:
+        return [other.name for other in path.parent.glob("*.yaml") if other.is_file()]
+    except (OSError, ValueError):
+        return []
 
 
 def _plain(path: Path, node: yaml.Node) -> dict[str, Any]:

@@ -137,7 +137,10 @@ class Reader:
                 yield events
 
     def _open(self) -> Header:
-        first = next((events[0] for events in self.blocks()), None)
+        try:
+            first = next((events[0] for events in self.blocks()), None)
+        except OSError as error:
+            raise JournalError(f"{self.path} cannot be read: {error.strerror}") from error
         if not isinstance(first, Header):
             raise JournalError(f"{self.path} does not begin with a journal header")
         if first.schema != SCHEMA_VERSION:

@@ -21,10 +21,11 @@ class Endpoint:
         self._source: Collect | None = None
         try:
             self._server, self._thread = start_http_server(port, host, registry)
-        except OSError as error:
-            raise UsageError(
-                f"cannot serve /metrics on {host} port {port}: {error.strerror}; give another with --metrics-port"
-            ) from error
+        except (OSError, UnicodeError) as error:
+            # A name that can be no host fails before anybody is asked for it.
+            why = error.strerror if isinstance(error, OSError) else "no name of a host"
+            problem = f"cannot serve /metrics on {host} port {port}: {why}"
+            raise UsageError(f"{problem}; give another with --metrics-port") from error
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
 

@@ -27,6 +27,7 @@ from rig.pipeline.deploy import Launch
 from rig.pipeline.logs import LogLine, ServerLog, Splitter
 
 WARDEN_START_S = 20.0
+WARDEN_KILLED = "the warden was killed"
 
 
 class LocalPipeline:
@@ -53,6 +54,7 @@ class LocalPipeline:
         self.stop_asked = threading.Event()
         self.gone = asyncio.Event()
         self.gone_why = ""
+        self.warden_lost = asyncio.Event()
         self._model = model
         self._folder = folder
         self._journal = journal
@@ -95,6 +97,13 @@ class LocalPipeline:
     def exit_of(self, pid: int) -> reports.Exit | None:
         """How a process ended that the warden has reaped, None when it has not (yet)."""
         return self._exits.get(pid)
+
+    def stopped_from_here(self) -> bool:
+        """Whether the rig asked the server to stop, or the warden is gone, with which the kernel asks it."""
+        if self.stop_asked.is_set() or self._warden is None:
+            return self.stop_asked.is_set()
+        warden = tree.read(self._warden.pid)
+        return warden is None or warden.gone
 
     async def start(self) -> None:
         """Start the server; returns when its process is there. Raises PipelineError when that fails.
@@ -275,7 +284,10 @@ class LocalPipeline:
                 case reports.Stopped() as stopped:
                     self._stopped = stopped
         if self._stopped is None:
-            self._set_gone("the warden was killed")
+            # With it the kernel asks the server to stop: what ends from now on did not die by itself.
+            self.stop_asked.set()
+            self._set_gone(WARDEN_KILLED)
+            self.warden_lost.set()
 
     def _note_exit(self, reaped: reports.Reaped) -> None:
         ended = reports.exit_of(reaped.exit_status, reaped.signal)

@@ -10,7 +10,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -100,6 +100,7 @@ class ServerLog:
         self._splitter = Splitter()
         self._rings: dict[Source | None, deque[LogLine]] = {}
         self._files: dict[str, IO[str]] = {}
+        self._disk_full = False
         self._lock = threading.Lock()
         self._tracebacks = Tracebacks()
         self.first_exception: str | None = None
@@ -150,7 +151,8 @@ class ServerLog:
                 last_round = self._closing.is_set()
                 data = file.read(READ_BYTES)
                 if copy is not None:
-                    copy.write(data)
+                    with suppress(OSError):  # a full disk: the whole log is at the source
+                        copy.write(data)
                 self._take(self._splitter.feed(data, monotonic_ns()))
                 with self._progress:
                     self._read_bytes += len(data)
@@ -161,7 +163,8 @@ class ServerLog:
                     self._closing.wait(POLL_S)
         self._take(self._splitter.finish(monotonic_ns()))
         for split in self._files.values():
-            split.close()
+            with suppress(OSError):
+                split.close()
 
     def _take(self, lines: list[LogLine]) -> None:
         if not lines:
@@ -169,12 +172,22 @@ class ServerLog:
         with self._lock:
             for line in lines:
                 self._ring(line.source).append(line)
-                self._file(line.source).write(line.text + "\n")
-        for split in self._files.values():
-            split.flush()
+        self._split(lines)
         for line in lines:
             self._note(line)
             self._listener(line)
+
+    def _split(self, lines: list[LogLine]) -> None:
+        """Write each line to the file of its process. On a full disk no more: the lines have still to be heard."""
+        if self._disk_full:
+            return
+        try:
+            for line in lines:
+                self._file(line.source).write(line.text + "\n")
+            for split in self._files.values():
+                split.flush()
+        except OSError:
+            self._disk_full = True
 
     def _note(self, line: LogLine) -> None:
         exception = self._tracebacks.feed(line.source, line.text)

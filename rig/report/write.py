@@ -1,10 +1,12 @@
 """The files a judgement leaves in the results folder. They are derived: judging again makes them anew."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from rig.errors import RigError
 from rig.metrics.board import openmetrics_text, prometheus_text
 from rig.report import junit, markdown, metrics, summary
 from rig.report.banner import engine_bugs
@@ -54,7 +56,12 @@ def _json(content: object) -> bytes:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, in the place of an older one."""
+    """Write a file whole or not at all, in the place of an older one. Raises RigError when that cannot be."""
     work = path.with_name(f".{path.name}.{os.getpid()}")
-    work.write_bytes(content)
-    os.replace(work, path)
+    try:
+        work.write_bytes(content)
+        os.replace(work, path)
+    except OSError as error:
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
+        raise RigError(f"cannot write {path}: {error.strerror}") from error

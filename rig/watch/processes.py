@@ -155,7 +155,7 @@ class ProcessWatch:
         )
 
     def _died(self, watched: Watched, t_ns: int) -> None:
-        expected = self._pipeline.stop_asked.is_set()
+        expected = self._pipeline.stopped_from_here()
         ended = how_it_ended(watched.handle, watched.process, self._pipeline.exit_of)
         self._poller.unregister(watched.handle)
         os.close(watched.handle)

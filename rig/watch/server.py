@@ -7,7 +7,7 @@ from typing import Any
 from rig.config.run import Watch
 from rig.events.journal import Journal
 from rig.pipeline import tree
-from rig.pipeline.local import LocalPipeline
+from rig.pipeline.local import WARDEN_KILLED, LocalPipeline
 from rig.watch import labels
 from rig.watch.health import sample_health
 from rig.watch.log_signatures import SignatureWatch
@@ -40,9 +40,20 @@ class ServerWatch:
         self._run(sample_health(self._pipeline.url, self._journal, self._settings.health_interval_s, asked))
 
     async def lost(self) -> str:
-        """Return when a process of the pipeline died unasked: which, and how. Safe to cancel and to call
-        again."""
-        return await asyncio.shield(self._lost)
+        """Return when a process of the pipeline died unasked: which, and how; or when its warden was killed.
+
+        Safe to cancel and to call again.
+        """
+        warden = asyncio.create_task(self._warden_killed())
+        try:
+            await asyncio.wait({self._lost, warden}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            warden.cancel()
+        return self._lost.result() if self._lost.done() else WARDEN_KILLED
+
+    async def _warden_killed(self) -> str:
+        await self._pipeline.warden_lost.wait()
+        return WARDEN_KILLED
 
     def alive(self) -> list[tree.Process]:
         """The processes of the pipeline that live, or lived when the watch ended; without short-lived helpers."""

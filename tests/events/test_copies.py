@@ -69,3 +69,9 @@ def test_a_copy_that_is_no_journal_is_passed_over(tmp_path: Path, lines: list[by
     assert sum(len(block) for block in reader.blocks()) == WHOLE
     with pytest.raises(JournalError):
         open_copies([copy(tmp_path, "c", [b"not a journal\n"])])
+
+
+def test_what_cannot_be_opened_is_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "rig.jsonl").mkdir()
+    with pytest.raises(JournalError, match="cannot be read"):
+        open_copies([tmp_path / "rig.jsonl"])

@@ -28,7 +28,6 @@ STAND_INS = {
     "rig/engine/checkpoint/remote/": "tests/engine/test_checkpoint.py",
     # what wires the others: seen at work in a whole run, or in a whole Locust
     "rig/run.py": "tests/golden/test_runs.py",
-    "rig/prepare.py": "tests/golden/test_runs.py",
     "rig/ab_command.py": "tests/test_ab.py",
     "rig/host_command.py": "tests/test_elsewhere.py",
     "rig/pipeline/host.py": "tests/pipeline/test_remote.py",

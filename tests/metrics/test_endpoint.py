@@ -68,3 +68,9 @@ def test_a_taken_port_is_one_line_that_says_what_to_do() -> None:
     assert f"127.0.0.1 port {port}: Address already in use" in text
     assert "--metrics-port" in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize("host", ["a" * 300, "\u00fc..x"])
+def test_what_can_be_no_name_of_a_host_is_one_line(host: str) -> None:
+    with pytest.raises(UsageError, match="no name of a host"), serving(Metrics(enabled=True, host=host, port=0)):
+        pass

@@ -112,3 +112,16 @@ def test_an_empty_log_tells_no_cause(tmp_path: Path) -> None:
     log.close()
     log.close()
     assert log.cause() is None
+
+
+def test_lines_are_heard_also_when_the_disk_has_no_room_for_their_copies(tmp_path: Path) -> None:
+    heard: list[str] = []
+    (tmp_path / "Worker-2.log").symlink_to("/dev/full")
+    log = ServerLog(tmp_path, lambda line: heard.append(line.text))
+    with log.path.open("ab") as file:
+        for number in range(3):
+            file.write(f"(Worker pid=2) line {number}\n".encode())
+            file.flush()
+            log.catch_up()
+    log.close()
+    assert heard == log.last_lines(2, 3) == ["line 0", "line 1", "line 2"]

@@ -74,3 +74,22 @@ def test_a_checkpoint_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_bug_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     text = problem(config(bugs=["zombie_in_running", str(tmp_path / "mine.py")]), SOUND)
     assert text == f"there is no file {tmp_path / 'mine.py'}, which `bugs` names"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("X = 1\n", "has no BUG"),
+        ("raise ValueError('two\\nlines')\n", "cannot be loaded: ValueError: two lines"),
+        ("import sys\nsys.exit(0)\n", "ended its process with status 0"),
+        ("\0", "cannot be loaded"),
+    ],
+    ids=["no BUG", "raises", "exits", "NUL"],
+)
+def test_a_bug_file_that_brings_no_bug_is_one_line_with_its_name(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "my_bug.py"
+    path.write_text(text)
+    found = problem(config(bugs=(str(path),)), SOUND)
+    assert said in found
+    assert str(path) in found
+    assert found.count("\n") == 0

@@ -4,8 +4,9 @@ import os
 import signal
 from pathlib import Path
 
-from rig.events.types import HealthProbed, LogSignature, MemorySampled
-from rig.pipeline.local import LocalPipeline
+from rig.events.types import HealthProbed, LogSignature, MemorySampled, ProcessDied
+from rig.pipeline import tree
+from rig.pipeline.local import WARDEN_KILLED, LocalPipeline
 from rig.watch.server import ServerWatch
 from tests.pipeline import fake
 from tests.watch.watched import LABELS, of, recorded, run
@@ -40,3 +41,17 @@ def test_a_fault_in_the_log_is_recorded_with_the_stage_that_wrote_it(tmp_path: P
     (event,) = of(run(tmp_path, provoke), LogSignature)
     assert (event.signature, event.stage, event.expected) == ("engine_dead_error", "talker", False)
     assert event.line == "EngineDeadError: the engine is dead"
+
+
+def test_a_server_that_ends_with_its_warden_did_not_die_by_itself(tmp_path: Path) -> None:
+    async def act(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        server = tree.read(pipeline.server.pid)
+        assert server is not None
+        os.kill(server.ppid, signal.SIGKILL)
+        assert await watch.lost() == WARDEN_KILLED
+        await recorded(tmp_path, ProcessDied, lambda died: "api_server" in {event.stage for event in died})
+
+    events = run(tmp_path, act)
+    deaths = of(events, ProcessDied)
+    assert {death.stage for death in deaths} >= LABELS
+    assert all(death.expected for death in deaths)

@@ -1,6 +1,7 @@
 """The faults of the golden server, one a file: the explicit table, and how a fault is written on the command line."""
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
 from rig.errors import UsageError
@@ -102,16 +103,21 @@ def listing() -> str:
 def _parse(spec: str) -> tuple[str, Fault]:
     name, _, rest = spec.partition(":")
     if name not in FAULTS:
-        raise UsageError(f"unknown fault {name!r}; known: {', '.join(FAULTS)}")
+        raise UsageError(f"unknown fault {name!r}; {_nearest(name, FAULTS)}")
     make = FAULTS[name].make
     known = settings_of(make)
     values: dict[str, float | int] = {}
     for part in rest.split(",") if rest else []:
         key, equals, value = part.partition("=")
         if key not in known or not equals:
-            raise UsageError(f"fault {name}: {part!r} is none of its settings; known: {', '.join(known)}")
+            raise UsageError(f"fault {name}: {part!r} is none of its settings; {_nearest(key, known)}")
         try:
             values[key] = known[key](value)
         except ValueError as error:
-            raise UsageError(f"fault {name}: {key}={value!r} is no {known[key].__name__}") from error
+            raise UsageError(f"fault {name}: {key}={value!r} is no {known[key].__name__}; correct the value") from error
     return name, make(**values)  # type: ignore[arg-type]
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(known)}"
