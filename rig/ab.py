@@ -6,6 +6,7 @@ a comparison that ends early has lost nothing.
 """
 
 import asyncio
+import fcntl
 import os
 import signal
 import time
@@ -202,12 +203,21 @@ class _Comparison:
     def make(self) -> Record:
         """Make every run that is to be made. Whatever happens, what was made is on disk and no server is left."""
         self._view.say(f"comparison in {self._folder}: {len(self._todo)} runs")
+        # A lock on the folder itself: it goes with the process, however that ends.
+        held = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(held)
+            raise UsageError(f"{self._folder} is being made by another rig; wait for its end") from None
         try:
             asyncio.run(self._make())
         except RigError:
             if self._record.runs:
                 self._view.say(f"what is there can be judged: rig ab --judge {self._folder}")
             raise
+        finally:
+            os.close(held)
         ended = "stopped by the user" if self._interrupted.is_set() else AS_PLANNED
         self._record = msgspec.structs.replace(self._record, ended=ended).compared()
         _write(self._folder, self._record)

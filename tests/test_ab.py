@@ -1,5 +1,6 @@
 """Whole comparisons on the golden server: its faults are the bugs, and a side without them is the fix."""
 
+import fcntl
 import json
 import os
 import signal
@@ -273,3 +274,17 @@ def test_a_server_that_cannot_even_start_is_a_death_in_the_boot(tmp_path: Path) 
     assert record.comparison is not None
     assert (record.comparison.a.died_in_boot, record.comparison.b.died_in_boot) == (2, 2)
     assert record.comparison.decision.word is Word.CANNOT_TELL
+
+
+def test_a_comparison_that_another_rig_makes_is_not_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "comparison"
+    folder.mkdir()
+    path = str(run_file(tmp_path))
+    records.write(folder, Record("x", RUN["question"], path, "pipeline.yaml", "golden", "none", "none", (), 1, 5))
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another rig"):
+            ab.resume(folder, Lines(sys.stderr), ThreadCallers)
+    finally:
+        os.close(held)
