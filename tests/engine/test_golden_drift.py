@@ -23,6 +23,9 @@ pytestmark = [
     pytest.mark.skipif(not has_engine(), reason="needs the engine-cpu extra: make setup"),
 ]
 
+TRIES = 5
+"""The model decides how long a reply is, and some are over before the caller acts: then the caller calls again."""
+
 
 @pytest.fixture(scope="module")
 def golden(pipeline: Booted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
@@ -45,7 +48,18 @@ def test_both_servers_say_the_same_to_a_recorded_caller(
     caller: str, pipeline: Booted, golden: Serving, told: dict[str, list[tuple[str, Any]]]
 ) -> None:
     steps = callers()[caller]
-    real = shapes(Player(pipeline.url, pipeline.config.served_model_name).play(steps))
+    golden_says = shapes(Player(golden.url, "golden").play(steps))
+    for _ in range(TRIES):
+        real = shapes(Player(pipeline.url, pipeline.config.served_model_name).play(steps))
+        found = differences(golden_says, real)
+        if not found or not any(map(completed, real)):
+            break
     assert [kind for kind, _ in real if "in vain" in kind] == [], "the real server did not go the caller's way"
     told[caller] = real
-    assert differences(shapes(Player(golden.url, "golden").play(steps)), real) == []
+    assert found == []
+
+
+def completed(entry: tuple[str, Any]) -> bool:
+    """Whether a reply came to its own end, which may have been before the caller could act on it."""
+    kind, fields = entry
+    return kind.endswith(" response.done") and fields["response"]["status"] == "completed"
