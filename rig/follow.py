@@ -59,14 +59,13 @@ class Follow:
             file.seek(place.offset)
             while data := file.read(BLOCK_BYTES):
                 data += file.readline()
-                # A line still being written is left for the next time.
                 whole = data.rfind(b"\n") + 1
-                if not whole:
-                    return
                 place.offset += whole
                 events = self._decode(data[:whole], place)
                 if events:
                     yield events
+                if whole < len(data):
+                    return  # A line that is still being written is left for the next time, from its beginning.
 
     def _decode(self, data: bytes, place: _Place) -> list[AnyEvent]:
         events: list[AnyEvent] = []

@@ -86,6 +86,27 @@ def test_gaps_and_damaged_lines_are_counted(tmp_path: Path) -> None:
     assert (follow.missing, follow.damaged) == (2, 1)
 
 
+def test_a_line_that_is_finished_while_others_take_is_read_whole(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "a", "rig")
+    write(journal, 2)
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole[:-10])
+
+    class Finish(Keep):
+        """The writer goes on just when the first events are taken."""
+
+        def take(self, producer: str, events: Sequence[AnyEvent]) -> None:
+            super().take(producer, events)
+            journal.path.write_bytes(whole)
+
+    keep = Finish()
+    follow = Follow(tmp_path, [keep])
+    follow.ask(nothing)
+    follow.ask(nothing)
+    assert keep.seqs["a"] == [0, 1, 2]
+    assert (follow.missing, follow.damaged) == (0, 0)
+
+
 def test_many_threads_may_ask(tmp_path: Path) -> None:
     keep = Keep()
     follow = Follow(tmp_path, [keep])
