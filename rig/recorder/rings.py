@@ -27,6 +27,7 @@ class RingError(RigError):
 class Step:
     """A step record. Times are microseconds: `spent_us` of this call, `step_us` from its schedule to its update.
 
+    `step` 0: it is not known which step came back, and `step_us` is 0 too.
     `tokens` maps the listed requests to their scheduled tokens; `more` requests were only counted. `empty` steps
     without a request came before.
     """
@@ -92,20 +93,18 @@ class Ring:
     problems: tuple[str, ...] = field(default=())
 
 
-def read(path: Path, last: int | None = None, until_ns: int | None = None) -> Ring:
-    """The last records of a ring, at most `last`, none later than `until_ns`. Raises RingError."""
+def read(path: Path) -> Ring:
+    """All records that a ring still holds. Raises RingError."""
     data = _bytes(path)
     header = _header(path, data)
     sequence = _Sequence(data, header)
     records: list[Record] = []
     damaged = 0
     for seq in sequence.numbers:
-        if last is not None and len(records) >= last:
-            break
         record = sequence.record(seq)
         if record is None:
             damaged += 1
-        elif until_ns is None or record.t_ns <= until_ns:
+        else:
             records.append(record)
     records.sort(key=lambda record: (record.t_ns, record.seq))
     problems = []

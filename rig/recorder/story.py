@@ -25,12 +25,12 @@ def sentences(
     recent = [record for record in records if until_ns - record.t_ns <= LOOK_BACK_NS]
     raised = next((record for record in reversed(recent) if isinstance(record, Raised)), None)
     step = last_step(records)
-    open_step = step is not None and not _updated(records, step)
+    finished = None if step is None else _finished(records, step)
     if raised is not None:
         text = raised.text if raised.request is None else raised.text.replace(raised.request, names.of(raised.request))
         told.append(f"{who} raised in {text}, {ms(until_ns - raised.t_ns)} before")
-    if step is not None and (open_step or raised is not None):
-        told += [_scheduled(who, step, open_step, until_ns), *_suspects(who, step, records, callers, names)]
+    if step is not None and (finished is not True or raised is not None):
+        told += [_scheduled(who, step, finished, until_ns), *_suspects(who, step, records, callers, names)]
     elif step is not None:
         told.append(_between(who, records[-1], step, until_ns))
     if raised is not None and raised.request is not None and (step is None or raised.request not in step.tokens):
@@ -49,12 +49,16 @@ def last_step(records: Sequence[Record]) -> Step | None:
     return next((one for one in reversed(records) if isinstance(one, Step) and one.kind is Kind.SCHEDULE), None)
 
 
-def _updated(records: Sequence[Record], step: Step) -> bool:
-    return any(isinstance(one, Step) and one.kind is Kind.UPDATE and one.step == step.step for one in records)
+def _finished(records: Sequence[Record], step: Step) -> bool | None:
+    """Whether a step came back; None where something did and it is not known what (step 0)."""
+    updates = [one for one in records if isinstance(one, Step) and one.kind is Kind.UPDATE]
+    if any(one.step == step.step for one in updates):
+        return True
+    return None if any(one.step == 0 and one.t_ns >= step.t_ns for one in updates) else False
 
 
-def _scheduled(who: str, step: Step, open_step: bool, until_ns: int) -> str:
-    ended = ", which it did not finish" if open_step else ""
+def _scheduled(who: str, step: Step, finished: bool | None, until_ns: int) -> str:
+    ended = {True: "", False: ", which it did not finish", None: ", and whether it finished is not recorded"}[finished]
     return (
         f"{who} was in step {step.step}{ended}: scheduled {ms(until_ns - step.t_ns)} before, "
         f"running {step.running}, waiting {step.waiting}, skipped_waiting {step.skipped_waiting}, parked {step.parked}"

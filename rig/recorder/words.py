@@ -69,7 +69,8 @@ def _step(record: Step, names: Names) -> str:
         f"parked {record.parked}, {record.free_blocks} blocks free"
     )
     if record.kind is Kind.UPDATE:
-        return f"update of step {record.step or '?'}, {ms(record.step_us * 1_000)} after its schedule began; {books}"
+        after = f"{record.step}, {ms(record.step_us * 1_000)} after its schedule began" if record.step else "?"
+        return f"update of step {after}; {books}"
     if record.kind is Kind.IDLE:
         return f"no request to run, {record.empty} empty steps since the last step; {books}"
     listed = ", ".join(f"{names.of(name)} {count}" for name, count in record.tokens.items()) or "more"

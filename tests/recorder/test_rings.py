@@ -7,7 +7,6 @@ import pytest
 from rig.events import ring
 from rig.recorder import rings
 from rig.recorder.rings import RingError
-from tests.builders import ns
 from tests.recorder.rings import GONE, HandRing
 
 
@@ -82,12 +81,6 @@ def test_what_is_no_ring_says_so(tmp_path: Path, content: bytes) -> None:
 def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:
     with pytest.raises(RingError, match="cannot read"):
         rings.read(tmp_path / "gone.ring")
-
-
-def test_a_part_can_be_asked_for(tmp_path: Path) -> None:
-    hand = written(tmp_path)
-    assert [record.seq for record in rings.read(hand.path, last=3).records] == [8, 9, 10]
-    assert [record.seq for record in rings.read(hand.path, last=3, until_ns=ns(6.0)).records] == [4, 5, 6]
 
 
 def test_an_empty_ring_has_no_oldest_record(tmp_path: Path) -> None:

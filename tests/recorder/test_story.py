@@ -80,3 +80,11 @@ def test_what_happened_long_ago_is_not_told_again(tmp_path: Path) -> None:
 
 def test_an_empty_ring_says_so(tmp_path: Path) -> None:
     assert "nothing recorded before this moment" in told(HandRing(tmp_path), 1.0)[0]
+
+
+def test_an_update_of_an_unknown_step_leaves_open_whether_the_last_one_finished(tmp_path: Path) -> None:
+    hand = HandRing(tmp_path)
+    hand.schedule(2.0, 1, STAYS)
+    assert told(hand, 2.1)[0].startswith("thinker was in step 1, which it did not finish: ")
+    hand.writer.step(Kind.UPDATE, ns(2.05), 0, COUNTS, {}, 50, 0)
+    assert told(hand, 2.1)[0].startswith("thinker was in step 1, and whether it finished is not recorded: ")

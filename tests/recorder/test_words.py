@@ -14,8 +14,8 @@ def change(kind: Kind, queue: Queue = Queue.NONE, after: Queue = Queue.NONE, **f
     return Change(1, 2, kind, queue=queue, queue_after=after, **given)  # type: ignore[arg-type]
 
 
-def step(kind: Kind, tokens: dict[str, int], more: int = 0) -> Step:
-    return Step(1, 2, kind, 7, 2, 1, 0, 3, 88, 50, 12_500, 4, tokens, more)
+def step(kind: Kind, tokens: dict[str, int], more: int = 0, number: int = 7) -> Step:
+    return Step(1, 2, kind, number, 2, 1, 0, 3, 88, 50, 12_500, 4, tokens, more)
 
 
 def test_a_request_is_named_by_session_epoch_and_call() -> None:
@@ -33,6 +33,7 @@ def test_a_request_is_named_by_session_epoch_and_call() -> None:
         (step(Kind.SCHEDULE, {GONE: 20, "b": 1}), f"schedule step 7: {SHORT} 20, b 1; running 2, waiting 1, "),
         (step(Kind.SCHEDULE, {"b": 1}, more=6), "b 1 and 6 more; running 2"),
         (step(Kind.UPDATE, {}), "update of step 7, 12.5 ms after its schedule began; running 2"),
+        (step(Kind.UPDATE, {}, number=0), "update of step ?; running 2"),
         (
             step(Kind.IDLE, {}),
             "4 empty steps since the last step; running 2, waiting 1, skipped_waiting 0, parked 3, 88",

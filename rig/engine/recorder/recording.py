@@ -134,7 +134,7 @@ class Recording:
         spent_us = microseconds(t_ns - self._began_ns)
         self._write_step(Kind.SCHEDULE, t_ns, step, counts, tokens, spent_us, 0, empty)
         if len(self._in_flight) >= MAX_STEPS_IN_FLIGHT:
-            self._in_flight.clear()
+            self._in_flight.pop(next(iter(self._in_flight)))
         self._in_flight[id(tokens)] = step, self._began_ns
 
     def _note_idle(self, t_ns: int, counts: Counts) -> None:
@@ -284,7 +284,8 @@ class Recording:
         adapter = getattr(self._scheduler, "chunk_transfer_adapter", None)
         if adapter is None:
             return
-        if problems := source.misfits(type(adapter), source.ADAPTER_METHODS):
+        problems = source.misfits(type(adapter), source.ADAPTER_METHODS)
+        if problems := [*problems, *source.misfits(type(adapter.connector), source.CONNECTOR_METHODS)]:
             self._off(f"its chunks alone: {'; '.join(problems)}")
             return
         self._put(adapter, "_commit_received_chunk", self._around_commit)
@@ -295,30 +296,38 @@ class Recording:
         """A chunk that came, on the thread that receives."""
 
         def recorded(request: Any, result: Any, **kwargs: Any) -> object:
-            self._safely(self._note_chunk, Kind.CHUNK_IN, request.request_id, kwargs.get("chunk_id", -1), result[1])
+            self._safely(self._note_commit, request, result, kwargs)
             return commit(request, result, **kwargs)
 
         return recorded
 
+    def _note_commit(self, request: Any, result: Any, given: dict[str, Any]) -> None:
+        self._note_chunk(Kind.CHUNK_IN, request.request_id, given.get("chunk_id", -1), result[1])
+
     def _around_send(self, send: Method) -> Method:
         def recorded(task: Any, *args: object) -> object:
-            self._sending = task["request"].request_id
+            self._safely(self._note_sending, task)
             return send(task, *args)
 
         return recorded
+
+    def _note_sending(self, task: Any) -> None:
+        self._sending = task["request"].request_id
 
     def _around_put(self, put: Method) -> Method:
         """A chunk that left, on the thread that sends."""
 
         def recorded(*args: object, **kwargs: Any) -> object:
-            result: Any = put(*args, **kwargs)
-            chunk = str(kwargs.get("put_key", "")).rpartition("_")[2]
-            number = int(chunk) if chunk.isdecimal() else -1
-            size = result[1] if result[0] else -1
-            self._safely(self._note_chunk, Kind.CHUNK_OUT, self._sending, number, size)
+            result = put(*args, **kwargs)
+            self._safely(self._note_put, kwargs, result)
             return result
 
         return recorded
+
+    def _note_put(self, given: dict[str, Any], result: Any) -> None:
+        chunk = str(given.get("put_key", "")).rpartition("_")[2]
+        number = int(chunk) if chunk.isdecimal() else -1
+        self._note_chunk(Kind.CHUNK_OUT, self._sending, number, result[1] if result[0] else -1)
 
     def _note_chunk(self, kind: Kind, request_id: str, chunk: int, size: int) -> None:
         self.writer.request(kind, now_ns(), request_id, values=(int(chunk), int(size)))

@@ -16,6 +16,7 @@ SCHEDULER_METHODS = (
     "_preempt_request",
 )
 ADAPTER_METHODS = ("_commit_received_chunk", "_send_single_request_for_generation")
+CONNECTOR_METHODS = ("put",)
 
 KNOWN: dict[str, dict[str, str]] = {
     "vllm.v1.core.sched.async_scheduler": {
@@ -47,6 +48,9 @@ KNOWN: dict[str, dict[str, str]] = {
     "vllm_omni.core.sched.omni_scheduler_mixin": {
         "OmniSchedulerMixin.add_request": "627badd8fa3722370505ba4c8ce29406",
         "OmniSchedulerMixin.finish_requests": "2d9a9786b437bd7372759c38e0a4f2ca",
+    },
+    "vllm_omni.distributed.omni_connectors.connectors.shm_connector": {
+        "SharedMemoryConnector.put": "a35341908782c74654561933ca7dd682",
     },
     "vllm_omni.distributed.omni_connectors.transfer_adapter.chunk_transfer_adapter": {
         "OmniChunkTransferAdapter._commit_received_chunk": "76f8cfc2ecf828b66afd286f5b03a76b",

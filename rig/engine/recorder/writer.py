@@ -9,7 +9,7 @@ import itertools
 import mmap
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -110,7 +110,7 @@ class RingWriter:
             )  # fmt: skip
             return
         if count > _WIDEST:
-            self._wide_step(kind, t_ns, step, counts, tokens)
+            self._wide_step(kind, t_ns, step, counts, tokens, (spent_us, step_us, empty))
             return
         numbers = self._numbers
         try:
@@ -152,31 +152,27 @@ class RingWriter:
         """Whether a request of this id was recorded lately."""
         return isinstance(request_id, str) and request_id in self._numbers
 
-    def _wide_step(self, kind: Kind, t_ns: int, step: int, counts: Counts, tokens: Mapping[str, int]) -> None:
-        listed = list(itertools.islice(tokens.items(), _WIDEST * ring.MAX_RECORDS_A_STEP))
-        more = len(tokens) - len(listed)
-        for first in range(0, len(listed), _WIDEST):
-            part = listed[first : first + _WIDEST]
-            ids = [self.number(request_id) for request_id, _ in part]
-            self._step_part(kind, t_ns, step, counts, ids, [count for _, count in part], first > 0, more)
-
-    def _step_part(
+    def _wide_step(
         self,
         kind: Kind,
         t_ns: int,
         step: int,
         counts: Counts,
-        ids: Sequence[int],
-        tokens: Sequence[int],
-        continued: bool,
-        more: int,
+        tokens: Mapping[str, int],
+        times: tuple[int, int, int],
     ) -> None:
-        seq = self._claim()
-        _STEPS[len(ids)](
-            self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
-            seq, t_ns, kind, len(ids), ring.CONTINUED if continued else 0,
-            step, *counts, 0, 0, 0, min(more, _U16), *ids, *tokens, seq,
-        )  # fmt: skip
+        """`times`: spent_us, step_us and empty, the same in each record."""
+        listed = list(itertools.islice(tokens.items(), _WIDEST * ring.MAX_RECORDS_A_STEP))
+        more = min(len(tokens) - len(listed), _U16)
+        for first in range(0, len(listed), _WIDEST):
+            part = listed[first : first + _WIDEST]
+            ids = [self.number(request_id) for request_id, _ in part]
+            seq = self._claim()
+            _STEPS[len(ids)](
+                self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+                seq, t_ns, kind, len(ids), ring.CONTINUED if first > 0 else 0,
+                step, *counts, *times, more, *ids, *(count for _, count in part), seq,
+            )  # fmt: skip
 
 
 def microseconds(ns: int) -> int:

@@ -1,6 +1,6 @@
 """Real schedulers, without a model: what they do stands in the ring, and they do the same as without it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("vllm")
 
 from rig.engine.patches.registry import patched
-from rig.engine.recorder import recording
+from rig.engine.recorder import recording, source
 from rig.engine.recorder.plugin import record
 from rig.engine.repro.bench import Bench, Kind, Setup
 from rig.events import ring
@@ -191,6 +191,22 @@ def test_two_steps_in_flight_keep_their_own_numbers_and_times(recorded: Recorded
     assert first.step_us > first.spent_us
 
 
+@pytest.mark.parametrize("recorded", [Kind.ASYNC], indirect=True)
+def test_of_too_many_steps_in_flight_the_oldest_is_forgotten(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MAX_STEPS_IN_FLIGHT", 2)
+    bench = recorded.bench
+    bench.add("one", max_tokens=9)
+    for _ in range(3):
+        bench.schedule()
+    for _ in range(3):
+        bench.update()
+    updates = recorded.steps(Record.UPDATE)
+    assert [one.step for one in updates] == [0, 2, 3]
+    assert [one.step_us > 0 for one in updates] == [False, True, True]
+
+
 def test_patches_are_inside_of_what_is_recorded(tmp_path: Path) -> None:
     with patched(["scheduler_zombies"]):
         one = Recorded(tmp_path, Setup(Kind.OMNI_AR_ASYNC))
@@ -211,4 +227,54 @@ def test_a_recorder_that_fails_goes_off_and_the_engine_goes_on(tmp_path: Path, m
     (note,) = tmp_path.glob(f"{ring.OFF_PREFIX}*")
     assert "it failed: ZeroDivisionError" in note.read_text()
     assert not vars(one.bench.scheduler).keys() & {"schedule", "update_from_output", "add_request", "_free_request"}
+    one.bench.close()
+
+
+class Connector:
+    """A connector that tells what it was asked, and gives nothing back."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def put(self, **given: object) -> None:
+        self.asked.append(given)
+
+
+class Adapter:
+    """An adapter that takes whatever it is given."""
+
+    def __init__(self) -> None:
+        self.connector = Connector()
+        self.asked: list[object] = []
+
+    def _commit_received_chunk(self, request: object, result: object, **_: object) -> None:
+        self.asked.append((request, result))
+
+    def _send_single_request_for_generation(self, task: object) -> None:
+        self.asked.append(task)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda adapter: adapter._commit_received_chunk("one", None, chunk_id=3),
+        lambda adapter: adapter._send_single_request_for_generation({}),
+        lambda adapter: adapter.connector.put(put_key="one_1_0"),
+        lambda adapter: adapter.connector.put(put_key="one_1_\N{SUPERSCRIPT TWO}"),
+    ],
+)
+def test_a_chunk_of_an_unexpected_shape_takes_the_recorder_off_and_not_the_engine(
+    call: Callable[[Adapter], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "misfits", lambda *_: [])
+    one = Recorded(tmp_path, Setup())
+    adapter = one.bench.scheduler.chunk_transfer_adapter = Adapter()
+    one.bench.add("one", max_tokens=2)
+    assert "put" in vars(adapter.connector)
+    call(adapter)
+    assert len(adapter.asked) + len(adapter.connector.asked) == 1
+    (note,) = tmp_path.glob(f"{ring.OFF_PREFIX}*")
+    assert "it failed: " in note.read_text()
+    assert "put" not in vars(adapter.connector)
+    assert one.bench.settle().empty
     one.bench.close()

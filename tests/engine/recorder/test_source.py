@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("vllm")
 
 from rig.engine.recorder import source
-from rig.engine.recorder.source import ADAPTER_METHODS, SCHEDULER_METHODS, misfits
+from rig.engine.recorder.source import ADAPTER_METHODS, CONNECTOR_METHODS, SCHEDULER_METHODS, misfits
 from rig.engine.repro.bench import Kind, _class_of
 
 pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
@@ -20,6 +20,12 @@ def test_the_released_chunk_transfer_adapter_fits() -> None:
     from vllm_omni.distributed.omni_connectors.transfer_adapter.chunk_transfer_adapter import OmniChunkTransferAdapter
 
     assert misfits(OmniChunkTransferAdapter, ADAPTER_METHODS) == []
+
+
+def test_the_released_connector_fits() -> None:
+    from vllm_omni.distributed.omni_connectors.connectors.shm_connector import SharedMemoryConnector
+
+    assert misfits(SharedMemoryConnector, CONNECTOR_METHODS) == []
 
 
 def test_a_scheduler_of_somebody_elses_does_not_fit() -> None:

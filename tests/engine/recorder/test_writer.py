@@ -76,12 +76,13 @@ def test_a_step_takes_few_records_however_many_its_requests(
     writer: RingWriter, count: int, records: int, listed: int
 ) -> None:
     tokens = {f"r{number}": number + 1 for number in range(count)}
-    writer.step(Kind.SCHEDULE, 1, 1, COUNTS, tokens)
+    writer.step(Kind.SCHEDULE, 1, 1, COUNTS, tokens, 300, 900, 4)
     steps = [record for record in rings.read(writer.path).records if isinstance(record, Step)]
     assert len(steps) == records
     found = {name: amount for step in steps for name, amount in step.tokens.items()}
     assert found == dict(list(tokens.items())[:listed])
     assert {step.more for step in steps} == {count - listed}
+    assert {(step.spent_us, step.step_us, step.empty) for step in steps} == {(300, 900, 4)}
 
 
 def test_a_long_name_is_cut_and_a_strange_one_survives(writer: RingWriter) -> None:
