@@ -185,18 +185,16 @@ class Live:
         if event is None or event.reply is None:
             return
         reply, chunk = event.reply, event.chunk
+        about = {"session": self.session.id, "response": reply.id, "sent": sent, "replayed": waiting.replayed}
         if chunk is not None:
             self._last_audio_ns[reply.id] = t_ns
             self._log.write(
                 record.ChunkSent,
                 t_ns=t_ns,
-                session=self.session.id,
-                response=reply.id,
+                **about,
                 turn=reply.turn,
                 index=event.index,
                 planned_ns=event.planned_ns,
-                sent=sent,
-                replayed=waiting.replayed,
                 voice=chunk.voice,
                 stream=chunk.stream,
                 first_token=chunk.first,
@@ -204,26 +202,15 @@ class Live:
                 samples=chunk.samples,
             )
         elif event.kind == wire.CREATED:
-            self._log.write(
-                record.ReplyCreated,
-                t_ns=t_ns,
-                session=self.session.id,
-                response=reply.id,
-                turn=reply.turn,
-                sent=sent,
-                replayed=waiting.replayed,
-            )
+            self._log.write(record.ReplyCreated, t_ns=t_ns, **about, turn=reply.turn)
         elif event.kind == wire.DONE:
             response = event.fields["response"]
             assert isinstance(response, dict)
             self._log.write(
                 record.ReplyEnded,
                 t_ns=t_ns,
-                session=self.session.id,
-                response=reply.id,
+                **about,
                 planned_ns=event.planned_ns,
-                sent=sent,
-                replayed=waiting.replayed,
                 status=response["status"],
                 reason=response["status_details"]["reason"],
                 last_audio_ns=self._last_audio_ns.get(reply.id),

@@ -4,6 +4,7 @@ In go commands and the time; out come events (`take`) and when to call `tick` ne
 connections. Modelled on vllm_omni/engine/duplex/session/runner.py, for server VAD with barge-in on speech.
 """
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 
@@ -16,9 +17,6 @@ from rig.golden.voice import make_plan
 from rig.golden.wire import Fields, Outgoing
 
 Counter = Callable[[], int]
-
-KEPT_PIECES = 256
-"""Of the caller's sound, so many pieces' arrival times are known: longer than any silence that ends an utterance."""
 
 
 class Session:
@@ -39,9 +37,11 @@ class Session:
         self._detector = Detector(settings.speech_ms, settings.silence_ms)
         self._uncommitted = False
         self._last_item: str | None = None
-        self._user_item = f"item_{session_id}_user_1"
+        self._user_numbers = itertools.count(1)
+        self._user_item = self._next_user_item()
         """The item that the caller's sound will be: one and the same until the caller commits it."""
-        self._came_in: deque[tuple[int, int]] = deque(maxlen=KEPT_PIECES)
+        self._came_in: deque[tuple[int, int]] = deque()
+        """Of each piece of the caller's sound: where it ends, and when it came in; as far back as an edge can name."""
         self._out: list[Outgoing] = []
         self._obey: dict[type, Callable[[Command, int], None]] = {
             commands.Append: self._hear,
@@ -130,6 +130,8 @@ class Session:
         self._came_in.append((self._detector.heard_ms, now_ns))
         for edge in edges:
             self._edge(edge, now_ns)
+        while self._came_in[0][0] < self._detector.earliest_ms:
+            self._came_in.popleft()
 
     def _edge(self, edge: Edge, now_ns: int) -> None:
         item_id = self._user_item
@@ -146,7 +148,7 @@ class Session:
         self._turn(now_ns, respond=True)
 
     def _came_in_ns(self, audio_ms: int) -> int:
-        """When the sound up to a place of the session's sound had come in, as far back as is kept."""
+        """When the sound up to a place of the session's sound had come in."""
         return next(t_ns for until_ms, t_ns in self._came_in if until_ms >= audio_ms)
 
     def _interrupt(self, now_ns: int) -> None:
@@ -175,10 +177,13 @@ class Session:
         self._detector.reset()
         for fields in wire.committed(self._user_item, self._last_item):
             self._say(fields)
-        self._last_item, self._user_item = self._user_item, f"item_{self.id}_user_{self.turns + 2}"
+        self._last_item, self._user_item = self._user_item, self._next_user_item()
         if spoken:
             self._turn(now_ns, respond=command.respond)
         self._uncommitted = False
+
+    def _next_user_item(self) -> str:
+        return f"item_{self.id}_user_{next(self._user_numbers)}"
 
     def _clear_input(self, command: Command, now_ns: int) -> None:
         self._detector.reset()

@@ -49,6 +49,13 @@ class Detector:
         """Where the first sound of the newest speech lies."""
         return self._first_ms
 
+    @property
+    def earliest_ms(self) -> int:
+        """The earliest place that a coming edge can name: the end of the last sound, or the beginning of the newest."""
+        if self.speaking:
+            return self._now_ms - self._quiet_ms
+        return self._first_ms if self._voiced_ms > 0 else self._now_ms
+
     def feed(self, pcm: bytes) -> list[Edge]:
         """Edges completed by a piece of any length."""
         data = self._rest + pcm

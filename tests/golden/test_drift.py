@@ -12,7 +12,7 @@ from rig.golden.session import Session
 from tests.golden.drift import recorded
 from tests.golden.drift.beside import golden_beside
 from tests.golden.drift.player import Player, callers
-from tests.golden.drift.shape import differences, numbering, shapes
+from tests.golden.drift.shape import differences, in_vain, numbering, over_early, shapes
 from tests.golden.phone import Serving
 
 FRAME_NS = 20 * NS_PER_MS
@@ -130,6 +130,43 @@ def test_another_relation_of_ids_is_seen(golden: Serving, monkeypatch: pytest.Mo
 def test_numbers_that_do_not_follow_each_other_are_told(numbers: list[int | None], told: str) -> None:
     events = [{"type": "x"} if seq is None else {"type": "x", "server_event_seq": seq} for seq in numbers]
     assert numbering(events) == told
+
+
+@pytest.mark.parametrize(("field", "other"), [("item_id", "another"), ("content_index", 1), ("format", "opus")])
+def test_a_later_chunk_that_is_another_is_seen(field: str, other: object, golden: Serving) -> None:
+    heard = Player(golden.url, "golden", FRAME_NS).play(callers()["polite_turns"])
+    chunks = [event for event in heard["A"] if event["type"] == wire.AUDIO_DELTA]
+    assert chunks[0]["response_id"] == chunks[1]["response_id"]
+    chunks[1][field] = other
+    assert any(
+        f"A {wire.AUDIO_DELTA}: .{field}: golden" in text for text in differences(shapes(heard), REAL["polite_turns"])
+    )
+
+
+def done(line: str, status: str) -> tuple[str, Any]:
+    return f"{line} response.done", {"response": {"status": status}}
+
+
+@pytest.mark.parametrize(
+    ("real", "early"),
+    [
+        ([done("A", "cancelled"), done("B", "completed")], False),
+        ([done("A", "completed"), done("B", "completed")], True),
+        ([done("A", "completed"), done("B", "cancelled")], True),
+        ([done("A", "cancelled"), done("B", "cancelled")], False),
+        ([done("A", "failed")], False),
+    ],
+)
+def test_only_a_reply_that_golden_does_not_end_there_may_have_been_over_too_early(
+    real: list[tuple[str, Any]], early: bool
+) -> None:
+    assert over_early([done("A", "cancelled"), done("B", "completed")], real) is early
+
+
+@pytest.mark.parametrize("resume", ["B resume A", "B resume A old"])
+def test_a_resume_without_a_token_is_told_as_waited_for_in_vain(resume: str, golden: Serving) -> None:
+    heard = shapes(Player(golden.url, "golden", FRAME_NS).play(("A connect", "B connect", resume)))
+    assert in_vain(heard) == ["B waited in vain for a token"]
 
 
 def test_the_number_of_chunks_is_not_compared_and_sound_after_the_end_is(golden: Serving) -> None:

@@ -172,6 +172,28 @@ def test_each_item_names_the_one_before_it(session: Session) -> None:
     assert previous() == ["item_resp_s_1", "item_s_user_1"]
 
 
+def test_every_silence_that_is_committed_is_an_item_of_its_own_after_the_one_before(session: Session) -> None:
+    items: list[tuple[object, object]] = []
+    for _ in range(3):
+        session.obey(commands.Append(SILENCE), 0)
+        session.obey(commands.Commit(respond=False), 0)
+        (committed,) = [event.fields for event in session.take() if event.kind == "input_audio_buffer.committed"]
+        items.append((committed["previous_item_id"], committed["item_id"]))
+    (none, first), (before_second, second), (before_third, third) = items
+    assert (none, before_second, before_third) == (None, first, second)
+    assert len({first, second, third}) == 3
+
+
+def test_speech_is_known_to_have_ended_when_its_last_sound_came_in_however_long_the_silence() -> None:
+    session = Session("s", 7, Golden(silence_ms=60_000), {}, itertools.count().__next__)
+    frames = 3_100
+    for number in range(frames):
+        session.obey(commands.Append(TONE[:640] if number < 20 else SILENCE[:640]), number)
+    (stopped,) = [event for event in session.take() if event.kind == "input_audio_buffer.speech_stopped"]
+    assert stopped.heard_ns == 19
+    assert len(session._came_in) < frames
+
+
 def test_sound_that_is_none_is_no_input(session: Session) -> None:
     session.obey(commands.Append(b"", "mine"), 0)
     (event,) = session.take()

@@ -102,8 +102,11 @@ class Player:
     def _resume(self, name: str, argument: str) -> None:
         other, *old = argument.split()
         line = self.lines[other]
-        token = self._all_tokens()[-2] if old else line.tokens[-1]
-        self._put(name, wire.resume_session(line.session, token, line.last_seq))
+        tokens = self._all_tokens()[:-1] if old else line.tokens
+        if tokens:
+            self._put(name, wire.resume_session(line.session, tokens[-1], line.last_seq))
+        else:
+            self.lines[name].heard.append({"type": "waited in vain for a token"})
 
     def _send(self, name: str, message: str) -> None:
         self._put(name, string.Template(message).safe_substitute(self._known).encode())

@@ -5,6 +5,7 @@ An id becomes what it is an id of, counted as it is first heard. All else (text,
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -82,11 +83,12 @@ def shapes(heard: Mapping[str, Sequence[Fields]]) -> list[tuple[str, Shape]]:
     return found
 
 
-def _both(one: Shape, other: Shape) -> Shape:
+def _both(one: Shape, other: Shape, *, is_open: bool = False) -> Shape:
+    """One entry for two chunks: where they differ it has both values, but in an open object the first chunk's."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        shared = {key: _both(one[key], other[key]) for key in one.keys() & other.keys()}
+        shared = {key: _both(one[key], other[key], is_open=is_open or key in OPEN) for key in one.keys() & other.keys()}
         return {**one, **other, **shared}
-    return one
+    return one if is_open or one == other else f"{one}, then {other}"
 
 
 def _shape(value: Any, key: str, names: _Names) -> Shape:
@@ -129,6 +131,22 @@ def numbering(events: Sequence[Fields]) -> str:
             return f"{kind} has number {seq} after {last}"
         last = seq
     return "one by one" if last is not None else "none"
+
+
+def in_vain(heard: Sequence[tuple[str, Shape]]) -> list[str]:
+    """What a caller waited for and did not get."""
+    return [kind for kind, _ in heard if "in vain" in kind]
+
+
+def over_early(golden: Sequence[tuple[str, Shape]], real: Sequence[tuple[str, Shape]]) -> bool:
+    """Whether more replies came to their own end on a line than on golden's: before the caller acted, it may be."""
+    return bool(Counter(_completed(real)) - Counter(_completed(golden)))
+
+
+def _completed(heard: Sequence[tuple[str, Shape]]) -> list[str]:
+    """The line of each reply that came to its own end."""
+    done = [(kind, fields) for kind, fields in heard if kind.endswith(" response.done")]
+    return [kind for kind, fields in done if fields["response"]["status"] == "completed"]
 
 
 def differences(golden: Sequence[tuple[str, Shape]], real: Sequence[tuple[str, Shape]]) -> list[str]:
