@@ -9,7 +9,9 @@ RigError
 └── BusError            the event bus cannot be started, or something on it is not of the rig
 """
 
+import difflib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -17,6 +19,14 @@ def reason(error: OSError) -> str:
     """Why the system refused, in its own words: asyncio puts a sentence with the whole address in their place."""
     # Errors of name resolution have numbers below 0, of another list.
     return os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror or str(error)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The remedy for a name that is not known, as a clause: the known one most like it, else all of them."""
+    names = sorted(known)
+    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"did you mean `{close[0]}`?"
+    return f"known here: {', '.join(names)}" if names else "check the name"
 
 
 class RigError(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rig.errors import ConfigError, JournalError, PipelineError, PreflightError, RigError, UsageError, reason
+from rig.errors import ConfigError, JournalError, PipelineError, PreflightError, RigError, UsageError, nearest, reason
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,18 @@ from rig.errors import ConfigError, JournalError, PipelineError, PreflightError,
 )
 def test_a_config_error_names_place_key_problem_and_remedy(line: int | None, key: str | None, expected: str) -> None:
     assert str(ConfigError(Path("run.yaml"), line, key, "unknown key", "remove it")) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "said"),
+    [
+        ("sede", ["seed", "load"], "did you mean `seed`?"),
+        ("zzz", ["seed", "load"], "known here: load, seed"),
+        ("zzz", [], "check the name"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest_or_with_all(name: str, known: list[str], said: str) -> None:
+    assert nearest(name, known) == said
 
 
 def test_a_config_error_survives_pickling() -> None:

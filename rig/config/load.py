@@ -1,6 +1,5 @@
 """Reading a config file: YAML to a strict model, with the line of every mistake."""
 
-import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic_core import ErrorDetails
 from rig.config.overrides import Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, is_bug_file, resolve_pipeline_path
 from rig.config.run import RunConfig
-from rig.errors import ConfigError, UsageError
+from rig.errors import ConfigError, UsageError, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
@@ -69,7 +68,7 @@ def load_both(
             _lines(_compose(run_file)).get(("pipeline",)),
             "pipeline",
             f"there is no file {run.pipeline} beside this one",
-            _nearest(str(run.pipeline), siblings),
+            nearest(str(run.pipeline), siblings),
         )
     return run, load_pipeline(pipeline_file, overrides, edit_pipeline), pipeline_file
 
@@ -98,7 +97,7 @@ def _compose(path: Path) -> yaml.MappingNode:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise ConfigError(path, None, None, "no such file", _nearest(path.name, _siblings(path))) from error
+        raise ConfigError(path, None, None, "no such file", nearest(path.name, _siblings(path))) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(path, None, None, f"cannot be read ({error})", "give a readable YAML file") from error
     try:
@@ -219,7 +218,7 @@ def _explain(path: Path, lines: Mapping[Location, int], model: type[BaseModel], 
     key = ".".join(map(str, written)) or None
     if error["type"] == "extra_forbidden":
         names = _names_at(model, location[:-1])
-        return ConfigError(path, lines.get(written), key, "unknown key", _nearest(str(location[-1]), names))
+        return ConfigError(path, lines.get(written), key, "unknown key", nearest(str(location[-1]), names))
     if error["type"] == "missing":
         key = ".".join(map(str, (*written, location[-1])))
         return ConfigError(path, lines.get(written), key, "missing", f"add `{location[-1]}:`")
@@ -234,7 +233,7 @@ def _remedy(error: ErrorDetails) -> str:
     expected = context.get("expected", context.get("expected_tags"))
     given = context.get("tag", error["input"])
     if isinstance(expected, str) and isinstance(given, str):
-        return _nearest(given, [name.strip(" '") for name in expected.replace(" or ", ",").split(",")])
+        return nearest(given, [name.strip(" '") for name in expected.replace(" or ", ",").split(",")])
     return "correct the value"
 
 
@@ -252,10 +251,3 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for part in get_args(annotation) for found in _models(part)]
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"known here: {', '.join(sorted(known))}" if known else "check the name"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from rig.config.base import StrictModel
 
@@ -52,7 +53,8 @@ def is_bug_file(name: str) -> bool:
 
 def _known_bug(name: str) -> str:
     if not is_bug_file(name) and name not in list(EngineBug):
-        raise ValueError(f"there is no such bug; there are {', '.join(EngineBug)}, or name a .py file")
+        known = {"expected": ", ".join(EngineBug)}
+        raise PydanticCustomError("no_such_bug", "there is no such bug, and it is no .py file", known)
     if "," in name:
         raise ValueError("a comma in the name of the file would part it in two")
     return name

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from rig.config.pipeline import EnginePatch
-from rig.errors import UsageError
+from rig.errors import UsageError, nearest
 
 NONE = "none"
 FAULT = "fault:"
@@ -75,8 +75,8 @@ def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
         elif part in set(EnginePatch):
             patches.append(part)
         else:
-            known = ", ".join(EnginePatch)
+            known = nearest(part, EnginePatch)
             raise UsageError(
-                f"{spec!r}: {part!r} is no patch; give `{NONE}`, {FAULT}NAME, {BUG}NAME, or some of {known}"
+                f"{spec!r}: {part!r} is no patch; give `{NONE}`, {FAULT}NAME, {BUG}NAME, or names of patches; {known}"
             )
     return Variant(spec.strip(), tuple(patches), tuple(faults), (*bugs, *own_bugs))

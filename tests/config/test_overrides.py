@@ -99,7 +99,7 @@ def test_the_copy_of_the_pipeline_says_what_is_put_on_and_reads_back_as_the_same
 
 
 def test_an_unknown_bug_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'zombie': there is no such bug; there are zombie_in_running"):
+    with pytest.raises(ConfigError, match=r"'zombie': there is no such bug.*; did you mean `zombie_in_running`"):
         both(tmp_path, PIPELINE_YAML, Overrides(bugs=("zombie",)))
 
 

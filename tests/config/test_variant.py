@@ -55,6 +55,11 @@ def test_what_is_neither_is_refused(spec: str) -> None:
         parse(spec)
 
 
+def test_a_misspelt_patch_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(UsageError, match=r"'scheduler_zombie' is no patch; .*; did you mean `scheduler_zombies`"):
+        parse("scheduler_zombie")
+
+
 def test_a_variant_that_does_not_fit_its_pipeline_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the golden server has no engine"):
         load_pipeline(pipeline(tmp_path, GOLDEN_YAML), edit=parse("scheduler_zombies").apply)

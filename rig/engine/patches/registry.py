@@ -11,6 +11,7 @@ from pathlib import Path
 from rig.config.pipeline import EngineBug, EnginePatch, is_bug_file
 from rig.engine.patches.patch import Bug, Kind, Patch, PatchError, installed
 from rig.engine.patches.wrapping import undone
+from rig.errors import nearest
 
 _applied: list[Patch] = []
 
@@ -31,7 +32,7 @@ def load(name: str) -> Patch:
     try:
         EnginePatch(name)
     except ValueError as error:
-        raise PatchError(f"there is no patch {name!r}; there are {', '.join(EnginePatch)}") from error
+        raise PatchError(f"there is no patch {name!r}; {nearest(name, EnginePatch)}") from error
     patch = importlib.import_module(f"rig.engine.patches.{name}").PATCH
     assert isinstance(patch, Patch)
     return patch
@@ -44,7 +45,7 @@ def load_bug(name: str) -> Bug:
     try:
         EngineBug(name)
     except ValueError as error:
-        raise PatchError(f"there is no bug {name!r}; there are {', '.join(EngineBug)}, or name a .py file") from error
+        raise PatchError(f"there is no bug {name!r}, and it is no .py file; {nearest(name, EngineBug)}") from error
     bug = importlib.import_module(f"rig.engine.bugs.{name}").BUG
     assert isinstance(bug, Bug)
     return bug
@@ -73,20 +74,12 @@ def check(patch: Patch) -> Fit:
     return Fit(patch, (*filter(None, versions), *patch.misfits()))
 
 
-def apply_patches(names: Iterable[str]) -> tuple[str, ...]:
-    """Put on all of `names`, or none: raises PatchError with one line before anything is changed.
-
-    A patch that is on already stays as it is.
-    """
-    put_on((), names)
-    return applied()
-
-
 def put_on(bug_names: Iterable[str], patch_names: Iterable[str]) -> None:
     """Put on bugs, then patches: all, or none. Raises PatchError with one line before anything is changed.
 
-    All are held against the source as it was published before the first one goes on: a bug must not make a patch
-    look as if it did not fit, nor the other way round. Bugs go on first, so that a patch can be tried against one.
+    What is on already stays as it is. All are held against the source as it was published before the first one goes on:
+    a bug must not make a patch look as if it did not fit, nor the other way round. Bugs go on first, so that a patch
+    can be tried against one.
     """
     named = [*map(load_bug, dict.fromkeys(bug_names)), *map(load, dict.fromkeys(patch_names))]
     on = {(one.kind, one.name) for one in _applied}

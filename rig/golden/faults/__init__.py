@@ -1,10 +1,9 @@
 """The faults of the golden server, one a file: the explicit table, and how a fault is written on the command line."""
 
-import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
-from rig.errors import UsageError
+from rig.errors import UsageError, nearest
 from rig.golden.faults.base import Fault
 from rig.golden.faults.close_1011 import Close1011
 from rig.golden.faults.cross_audio import CrossAudio
@@ -103,21 +102,16 @@ def listing() -> str:
 def _parse(spec: str) -> tuple[str, Fault]:
     name, _, rest = spec.partition(":")
     if name not in FAULTS:
-        raise UsageError(f"unknown fault {name!r}; {_nearest(name, FAULTS)}")
+        raise UsageError(f"unknown fault {name!r}; {nearest(name, FAULTS)}")
     make = FAULTS[name].make
     known = settings_of(make)
     values: dict[str, float | int] = {}
     for part in rest.split(",") if rest else []:
         key, equals, value = part.partition("=")
         if key not in known or not equals:
-            raise UsageError(f"fault {name}: {part!r} is none of its settings; {_nearest(key, known)}")
+            raise UsageError(f"fault {name}: {part!r} is none of its settings; {nearest(key, known)}")
         try:
             values[key] = known[key](value)
         except ValueError as error:
             raise UsageError(f"fault {name}: {key}={value!r} is no {known[key].__name__}; correct the value") from error
     return name, make(**values)  # type: ignore[arg-type]
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(known)}"

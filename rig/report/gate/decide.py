@@ -4,14 +4,13 @@ Unbaselined beats everything: where the baseline does not count, nothing is said
 cannot be believed is unknown, a broken limit is a fail, and a limit that had to be judged and was not is unknown.
 """
 
-import difflib
 import enum
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from rig.config.gate import Gate, Limit, RateLimit
-from rig.errors import UsageError
+from rig.errors import UsageError, nearest
 from rig.measure.figure import Rate, Unit
 from rig.report.comparison.words import told
 from rig.report.digest import Digest
@@ -113,9 +112,7 @@ def _check_names(gate: Gate, figures: Mapping[str, Pooled]) -> None:
     for group, names, known in (("measures", gate.measures, [*figures]), ("rates", gate.rates, [*_rates(figures)])):
         for name in names:
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                remedy = f"did you mean `{close[0]}`?" if close else f"known here: {', '.join(known)}"
-                raise UsageError(f"gate.{group}.{name}: there is no such figure; {remedy}")
+                raise UsageError(f"gate.{group}.{name}: there is no such figure; {nearest(name, known)}")
 
 
 def _answer(lines: Sequence[Line], gate: Gate) -> tuple[Answer, str]:

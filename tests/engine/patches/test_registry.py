@@ -72,7 +72,8 @@ def test_all_that_can_be_together_go_on_and_come_off() -> None:
     with registry.patched(names):
         assert registry.applied() == tuple(names)
         assert Scheduler.schedule is not before
-        assert registry.apply_patches(names) == tuple(names)
+        registry.put_on((), names)
+        assert registry.applied() == tuple(names)
     assert registry.applied() == ()
     assert Scheduler.schedule is before
 
@@ -87,7 +88,7 @@ def test_one_that_does_not_fit_keeps_all_off(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Scheduler, "_update_from_kv_xfer_finished", other)
     before = Scheduler.schedule
     with pytest.raises(PatchError, match="_update_from_kv_xfer_finished is another source"):
-        registry.apply_patches(["scheduler_zombies", "kv_finished_for_freed_request"])
+        registry.put_on((), ["scheduler_zombies", "kv_finished_for_freed_request"])
     assert Scheduler.schedule is before
 
 
@@ -179,6 +180,8 @@ def test_a_file_that_holds_no_bug_is_told(tmp_path: Path, text: str | None, prob
         registry.load_bug(str(path))
 
 
-def test_an_unknown_bug_is_told_with_the_known_ones() -> None:
-    with pytest.raises(PatchError, match="no bug 'no_such_bug'; there are zombie_in_running"):
-        registry.load_bug("no_such_bug")
+def test_a_misspelt_name_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(PatchError, match=r"no bug 'zombie', and it is no \.py file; did you mean `zombie_in_running`"):
+        registry.load_bug("zombie")
+    with pytest.raises(PatchError, match="no patch 'scheduler_zombie'; did you mean `scheduler_zombies`"):
+        registry.load("scheduler_zombie")
