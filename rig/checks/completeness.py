@@ -1,8 +1,8 @@
 """Completeness: what was planned really ran, and nothing recorded was lost. Short of it the verdict is unknown.
 
 The run came to its planned end, every caller slot made a call (every planned call, in an open loop), what the run file
-requires did happen, and no journal has a gap, an unreadable line or no end. It never fails: it says whether the
-others can be believed.
+requires did happen, no call is without an end, and no journal has a gap, an unreadable line or no end. It never fails:
+it says whether the others can be believed.
 Cannot see: whether the plan itself was hard enough to find anything.
 """
 
@@ -104,7 +104,12 @@ def _endless(history: History, calls: list[str]) -> list[Finding]:
     """What a caller's process that was killed takes along."""
     if not calls or all(damage.closed for damage in history.damage):
         return []
-    return [Finding(f"{len(calls)} calls have no end, their callers were lost: {', '.join(sorted(calls)[:NAMED])}")]
+    what = (
+        "1 call has no end, its caller was lost"
+        if len(calls) == 1
+        else f"{len(calls)} calls have no end, their callers were lost"
+    )
+    return [Finding(f"{what}: {', '.join(sorted(calls)[:NAMED])}")]
 
 
 def _producers(history: History) -> list[Finding]:

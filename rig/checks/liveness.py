@@ -50,7 +50,7 @@ class Liveness(Fold[CheckResult]):
         )
         if deaths:
             first = deaths[0]
-            summary = f"{first.stage} (pid {first.pid}) {_how(first)} {_at(history, first.t_ns)}"
+            summary = f"{first.stage} (pid {first.pid}) {first.how} {_at(history, first.t_ns)}"
             if len(deaths) > 1:
                 summary += f", then {len(deaths) - 1} more"
             return CheckResult("liveness", Verdict.FAIL, summary, findings)
@@ -82,14 +82,6 @@ def _without_deaths(history: History, explained: int) -> CheckResult:
     return CheckResult("liveness", Verdict.PASS, f"no process of the server died{known}")
 
 
-def _how(death: ProcessDied) -> str:
-    if death.signal is not None:
-        return f"was killed by {death.signal}"
-    if death.exit_status is not None:
-        return f"exited with status {death.exit_status}"
-    return "died (status not known)"
-
-
 def _at(history: History, t_ns: int) -> str:
     return f"at {to_s(t_ns - history.origin_ns):.2f} s ({history.phase_at(t_ns)})"
 
@@ -101,7 +93,7 @@ def _death(history: History, death: ProcessDied, acted: list[ActTaken]) -> Findi
     ]
     callers = "; callers in the last 10 s: " + ", ".join(acts) if acts else "; no caller acted in the last 10 s"
     words = f"; last words: {death.last_lines[-1].strip()}" if death.last_lines else ""
-    text = f"{death.stage} (pid {death.pid}, {death.title}) {_how(death)} {_at(history, death.t_ns)}{callers}{words}"
+    text = f"{death.stage} (pid {death.pid}, {death.title}) {death.how} {_at(history, death.t_ns)}{callers}{words}"
     return Finding(text, to_s(death.t_ns - history.origin_ns))
 
 

@@ -155,6 +155,15 @@ class ProcessDied(Event, frozen=True, tag="process_died"):
     expected: bool
     last_lines: list[str]
 
+    @property
+    def how(self) -> str:
+        """How it ended, as far as that is known, in words that follow its name."""
+        if self.signal is not None:
+            return f"was killed by {self.signal}"
+        if self.exit_status is not None:
+            return f"exited with status {self.exit_status}"
+        return "died (status not known)"
+
 
 class ProcessPaused(Event, frozen=True, tag="process_paused"):
     """A process of the server was stopped by a signal (state T), or goes on again."""

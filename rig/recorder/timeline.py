@@ -107,13 +107,13 @@ def _death(deaths: Sequence[ProcessDied]) -> Moment:
     first = deaths[0]
     others = [one for one in deaths[1:] if one.t_ns - first.t_ns <= TOGETHER_NS]
     after = f", then {', '.join(one.stage for one in others)}" if others else ""
-    how = f"was killed by {first.signal}" if first.signal else f"ended with status {first.exit_status}"
-    return Moment(first.t_ns, f"{first.stage} (pid {first.pid}) {how}{after}")
+    return Moment(first.t_ns, f"{first.stage} (pid {first.pid}) {first.how}{after}")
 
 
 def _stuck(history: History, findings: Sequence[Finding]) -> Moment:
     first = findings[0]
-    at_s = first.at_s or 0.0
+    at_s = first.at_s
+    assert at_s is not None, "progress says of every stuck turn when"
     together = [one for one in findings if one.at_s is not None and one.at_s - at_s <= to_s(TOGETHER_NS)]
     calls = frozenset(one.call for one in together if one.call is not None)
     return Moment(history.origin_ns + from_s(at_s), first.text, calls)

@@ -88,7 +88,7 @@ def test_a_rig_that_died_is_unknown(tmp_path: Path) -> None:
         "the run has no end: the rig itself died",
         "callers.jsonl: its writer did not end in order",
         "rig.jsonl: its writer did not end in order",
-        "1 calls have no end, their callers were lost: c000-0000",
+        "1 call has no end, its caller was lost: c000-0000",
     ]
 
 

@@ -20,7 +20,7 @@ def the_timeline(run: Run) -> Timeline:
 
 def test_stages_and_callers_stand_in_order_of_time(tmp_path: Path) -> None:
     found = the_timeline(zombie(tmp_path / "run"))
-    assert found.moment.what == "thinker (pid 101) ended with status 1"
+    assert found.moment.what == "thinker (pid 101) exited with status 1"
     times = [entry.t_ns for entry in found.entries]
     assert times == sorted(times)
     order = [(entry.who, entry.what.split()[0]) for entry in found.entries]
@@ -79,6 +79,17 @@ def test_without_rings_a_death_has_a_moment_and_no_records(tmp_path: Path) -> No
     (found,) = judgement.timelines.timelines
     assert (found.sentences, found.entries) == ((), ())
     assert last_timeline(judgement.history, CallerActs((), {})).timelines == ()
+
+
+def test_of_a_death_that_nobody_was_told_of_no_status_is_made_up(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready(1.0)
+    run.dies(6.0, exit_status=None, signal=None)
+    run.stop(10.0, ev.EndReason.ENGINE_LOST, "talker died")
+    run.history()
+    judgement = judge_folder(run.folder)
+    (moment,) = moments_of(judgement.history, judgement.checks)
+    assert moment.what == "talker (pid 102) died (status not known)"
 
 
 def test_a_fault_in_a_log_where_nothing_died_is_a_moment(tmp_path: Path) -> None:

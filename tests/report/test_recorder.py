@@ -19,7 +19,7 @@ def report_of(run: Run) -> str:
 def test_a_death_is_told_with_its_request_and_the_lines_of_the_timeline(tmp_path: Path) -> None:
     report = report_of(zombie(tmp_path / "run"))
     assert "## What the engines did last" in report
-    assert "### Before 6.000 s: thinker (pid 101) ended with status 1" in report
+    assert "### Before 6.000 s: thinker (pid 101) exited with status 1" in report
     assert (
         "- thinker scheduled duplex-01234567 e0 (c000-0000) (1 token), aborted 12.0 ms before while in skipped_waiting"
         in report
@@ -60,5 +60,5 @@ def test_the_terminal_gets_the_timeline_and_then_the_sentences(tmp_path: Path) -
     run.history()
     judgement = judge_folder(run.folder)
     lines = recorder.render(judgement.history, judgement.timelines).splitlines()
-    assert lines[0] == "before 6.000 s: thinker (pid 101) ended with status 1"
+    assert lines[0] == "before 6.000 s: thinker (pid 101) exited with status 1"
     assert any(line.startswith("* thinker raised in schedule: KeyError") for line in lines)

@@ -23,7 +23,7 @@ def section(run: Run) -> str:
 
 def test_a_death_has_its_sentences_and_a_table_that_opens_on_demand(tmp_path: Path) -> None:
     html = section(zombie(tmp_path / "run"))
-    assert "<h3>Before 6.000 s: thinker (pid 101) ended with status 1</h3>" in html
+    assert "<h3>Before 6.000 s: thinker (pid 101) exited with status 1</h3>" in html
     assert "aborted 12.0 ms before while in skipped_waiting, status FINISHED_ABORTED" in html
     assert "<details><summary>" in html
     assert (
