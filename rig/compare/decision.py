@@ -117,10 +117,10 @@ def _by_chance_or_latency(
         return _cannot_tell(f"chance alone does this often enough: {'; '.join(seen)}")
     if a.died.hits == b.died.hits == n:
         return Decision(Word.SAME, f"same: both sides die in all {n} runs", 1)
-    return _by_latency(n, a, b, latencies)
+    return _by_latency(n, b, latencies)
 
 
-def _by_latency(n: int, a: Side, b: Side, latencies: Sequence[Latency]) -> Decision:
+def _by_latency(n: int, b: Side, latencies: Sequence[Latency]) -> Decision:
     """Nothing but latencies can tell these sides apart."""
     kinds = {kind: [one for one in latencies if one.found == kind] for kind in ("slower", "faster", "open")}
     slower, faster, unclear = (_named(kinds[kind]) for kind in ("slower", "faster", "open"))

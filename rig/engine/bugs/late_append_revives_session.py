@@ -14,6 +14,9 @@ teller = Teller("late_append_revives_session", kind=Kind.BUG)
 
 _OPENED = "_rig_opened"
 
+KEPT_CLOSED = 16
+"""Of so many sessions that are closed it is known how they were opened: late sound follows a close at once."""
+
 
 def apply() -> None:
     """Remember how each session was opened, and open it again for late sound."""
@@ -25,7 +28,10 @@ def apply() -> None:
 
 def _remembering(original: Method) -> Method:
     async def open_session(self: "DuplexSessionManager", message: "OpenDuplexSessionMessage") -> None:
-        vars(self).setdefault(_OPENED, {})[message.session_id] = message
+        opened = vars(self).setdefault(_OPENED, {})
+        opened[message.session_id] = message
+        for session_id in [one for one in opened if one not in self.runners][:-KEPT_CLOSED]:
+            del opened[session_id]
         await original(self, message)
 
     return open_session

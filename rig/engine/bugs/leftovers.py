@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from rig.engine.patches.wrapping import Method
 
@@ -13,8 +14,8 @@ _LEFT = "_rig_left_over"
 
 
 def leave(scheduler: "Scheduler", request: "Request") -> None:
-    """Remember a request that stays queued."""
-    vars(scheduler).setdefault(_LEFT, set()).add(request)
+    """Remember a request that stays queued, for as long as something holds it: the bug is no leak of its own."""
+    vars(scheduler).setdefault(_LEFT, WeakSet()).add(request)
 
 
 def left_in(scheduler: "Scheduler", queue: Iterable["Request"]) -> "list[Request]":
@@ -24,7 +25,7 @@ def left_in(scheduler: "Scheduler", queue: Iterable["Request"]) -> "list[Request
 
 
 def all_left(scheduler: "Scheduler") -> "list[Request]":
-    """Every one that was remembered, queued or not."""
+    """Every one that was remembered and is still held, queued or not."""
     return list(vars(scheduler).get(_LEFT, ()))
 
 

@@ -20,7 +20,7 @@ teller = Teller("stage_bridge_exception_kills_all", kind=Kind.BUG)
 
 
 def apply() -> None:
-    """Fail the first hand-over after a cut, and do not keep the failure to its request."""
+    """Fail every hand-over after a cut, and do not keep the failure to its request."""
     from vllm_omni.engine.duplex_orchestrator import DuplexOrchestrator
     from vllm_omni.engine.stage_engine_core_client import StageEngineCoreClientBase
 
@@ -58,7 +58,7 @@ BUG = Bug(
 The orchestrator turns the output of one stage into the input of the next (`llm2tts` between Thinker and Talker). An
 exception there was not kept to its request: it left the loop of the orchestrator, and every session was lost. In the
 report the exception came from a turn in which the Thinker had nothing to say; the release knows that case, so that here
-the same exception comes with the first hand-over of a session whose reply was cut before. Acts in the API server.""",
+the same exception comes with every hand-over of a session whose reply was cut before. Acts in the API server.""",
     provoked_by="a barge-in, and then speaking on in the same session",
     upstream=("vllm-omni#6099", "vllm-omni#6170"),
     versions={"vllm-omni": "0.30.0"},

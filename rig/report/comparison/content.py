@@ -92,11 +92,6 @@ def compare(sides: Sequence[Side]) -> Comparison:
     )
 
 
-def verdicts_of(side: Judged) -> Counter[Verdict]:
-    """How many runs of a side came to each verdict."""
-    return Counter(digest.verdict for digest in side.digests)
-
-
 def checks_of(comparison: Comparison) -> dict[str, tuple[Counter[Verdict], ...]]:
     """For each check and side, how many runs came to each verdict."""
     names = dict.fromkeys(told.check for side in comparison.sides for run in side.digests for told in run.checks)

@@ -71,7 +71,7 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
         "key": _key(),
         "bin": escaped(f"{scale.width_s:g} s"),
         "distributions": distributions.render(judgement.figures),
-        "behaviours": sections.behaviours(gathered, judgement),
+        "behaviours": sections.behaviours(gathered),
         "stages": sections.stages(history),
         "checks": sections.checks(judgement),
         "provenance": sections.origin(judgement),

@@ -222,7 +222,7 @@ def moment(at_s: float) -> Markup:
     return el("a", f"{at_s:.2f} s", href="#timeline", data_t=f"{at_s:.3f}", class_="at")
 
 
-def behaviours(gathered: Gathered, judgement: Judgement) -> Markup:
+def behaviours(gathered: Gathered) -> Markup:
     """One row a behaviour."""
     rows = [
         (

@@ -74,7 +74,7 @@ def rows_of(history: History, gathered: Gathered, incidents: Sequence[Incident])
         _phases(history, scale),
         _incidents(history, gathered, incidents, scale),
         *_lifelines(lives_of(history), scale),
-        *_first_audio(history, gathered, scale),
+        *_first_audio(gathered, scale),
         _bars("calls in progress", "at the end of each bin", gathered.running, scale),
         *(_bars(name, "", gathered.counts[name], scale, name) for name in SERIES),
         *_memory(history, gathered, scale),
@@ -197,7 +197,7 @@ def _lifeline(life: Life, scale: Scale) -> Row:
     return Row(life.stage, f"pid {life.pid}", joined([svg.plot(scale.bins, *bars), *marks]), right, "life")
 
 
-def _first_audio(history: History, gathered: Gathered, scale: Scale) -> list[Row]:
+def _first_audio(gathered: Gathered, scale: Scale) -> list[Row]:
     p50, p99 = gathered.first_audio_p50_ms, gathered.first_audio_p99_ms
     top = svg.nice_top(p99)
     paths = (

@@ -35,6 +35,15 @@ def parked(bench: Bench, request_id: str) -> None:
     assert status == "WAITING_FOR_CHUNK", status
 
 
+def abort_while_running(bench: Bench) -> None:
+    """A hang-up in the middle of a reply, then a polite caller; nothing is left wrong."""
+    bench.add("gone", max_tokens=8)
+    bench.step()
+    bench.abort("gone")
+    bench.add("polite")
+    assert bench.wrongs() == []
+
+
 def closed(bench: Bench) -> None:
     """Let go of the adapter's threads too."""
     adapter = getattr(bench.scheduler, "chunk_transfer_adapter", None)

@@ -7,6 +7,7 @@ pytest.importorskip("vllm_omni")
 from rig.engine.patches.registry import patched
 from rig.engine.repro.bench import Bench, Kind, Setup
 from rig.engine.repro.scenario import Raised, raised
+from tests.engine.bugs.stages import abort_while_running, on
 
 pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
 
@@ -50,9 +51,4 @@ def test_the_sweep_of_the_patch_clears_it_away(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", AR)
 def test_what_is_aborted_while_it_runs_leaves_nothing(kind: Kind) -> None:
     with patched([], BUG):
-        bench = Bench(Setup(kind))
-        bench.add("gone", max_tokens=8)
-        bench.step()
-        bench.abort("gone")
-        bench.add("polite")
-        assert bench.wrongs() == []
+        on(Setup(kind), abort_while_running)

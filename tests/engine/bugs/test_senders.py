@@ -10,7 +10,8 @@ pytest.importorskip("vllm_omni")
 
 from rig.engine.patches.registry import patched
 from rig.engine.repro.bench import Bench
-from tests.engine.bugs.stages import closed, sender
+from tests.engine.bugs.stages import on, sender
+from tests.golden.phone import wait_for
 
 pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
 
@@ -43,23 +44,13 @@ def send(bench: Bench, name: str, *, last: bool = False) -> None:
     adapter.save_async({}, bench.requests[name])
 
 
-def wait_for(condition: object) -> None:
-    import time
-
-    assert callable(condition)
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until, "what was waited for did not happen"
-        time.sleep(0.01)
-
-
 def one_chunk_then_an_abort(bench: Bench, name: str) -> None:
     """A chunk is in shared memory, nobody reads it, and the caller hangs up; the adapter has done all it will do."""
     bench.add(name, max_tokens=8)
     bench.requests[name].external_req_id = name
     bench.step()
     send(bench, name)
-    wait_for(lambda: chunks(name))
+    wait_for(lambda: bool(chunks(name)))
     adapter = bench.scheduler.chunk_transfer_adapter
     wait_for(lambda: name not in adapter._sender_tokens or not adapter._sender_tokens[name].in_flight)
     bench.abort(name)
@@ -67,45 +58,49 @@ def one_chunk_then_an_abort(bench: Bench, name: str) -> None:
 
 
 def test_the_released_engine_clears_away_the_chunk_and_the_sender(name: str) -> None:
-    bench = Bench(sender())
-    one_chunk_then_an_abort(bench, name)
-    wait_for(lambda: not chunks(name))
-    assert name not in bench.scheduler.chunk_transfer_adapter._sender_tokens
-    assert name not in bench.scheduler.chunk_transfer_adapter.put_req_chunk
-    closed(bench)
+    def play(bench: Bench) -> None:
+        one_chunk_then_an_abort(bench, name)
+        wait_for(lambda: not chunks(name))
+        assert name not in bench.scheduler.chunk_transfer_adapter._sender_tokens
+        assert name not in bench.scheduler.chunk_transfer_adapter.put_req_chunk
+
+    on(sender(), play)
 
 
 def test_the_chunk_of_an_aborted_request_outlives_the_stage(name: str) -> None:
-    with patched([], ["shm_chunk_leaked_on_abort"]):
-        bench = Bench(sender())
+    def play(bench: Bench) -> None:
         one_chunk_then_an_abort(bench, name)
         assert name not in bench.scheduler.chunk_transfer_adapter._sender_tokens
-        closed(bench)
+
+    with patched([], ["shm_chunk_leaked_on_abort"]):
+        on(sender(), play)
     assert chunks(name) == [f"{name}_1_0"]
 
 
 def test_the_sender_of_an_aborted_request_is_kept(name: str) -> None:
-    with patched([], ["sender_state_leaked_on_abort"]):
-        bench = Bench(sender())
+    def play(bench: Bench) -> None:
         one_chunk_then_an_abort(bench, name)
         adapter = bench.scheduler.chunk_transfer_adapter
         assert name in adapter._sender_tokens
         assert adapter.put_req_chunk[name] == 1
-        closed(bench)
+
+    with patched([], ["sender_state_leaked_on_abort"]):
+        on(sender(), play)
 
 
 def test_a_sender_is_given_back_as_ever_when_it_is_not_an_abort(name: str) -> None:
-    with patched([], ["sender_state_leaked_on_abort"]):
-        bench = Bench(sender())
+    def play(bench: Bench) -> None:
         bench.add(name, max_tokens=8)
         bench.requests[name].external_req_id = name
         send(bench, name)
-        wait_for(lambda: chunks(name))
+        wait_for(lambda: bool(chunks(name)))
         adapter = bench.scheduler.chunk_transfer_adapter
         wait_for(lambda: not adapter._sender_tokens[name].in_flight)
         adapter.cleanup(name, name)
         assert name not in adapter._sender_tokens
-        closed(bench)
+
+    with patched([], ["sender_state_leaked_on_abort"]):
+        on(sender(), play)
 
 
 def terminal_chunks(bench: Bench, name: str) -> list[bool]:
@@ -129,14 +124,16 @@ def terminal_chunks(bench: Bench, name: str) -> list[bool]:
 
 
 def test_the_released_engine_sends_the_last_chunk_of_a_parked_session(name: str) -> None:
-    bench = Bench(sender())
-    assert terminal_chunks(bench, name) == [True]
-    closed(bench)
+    def play(bench: Bench) -> None:
+        assert terminal_chunks(bench, name) == [True]
+
+    on(sender(), play)
 
 
 def test_the_last_chunk_of_a_parked_session_is_not_sent(name: str) -> None:
-    with patched([], ["terminal_chunk_never_sent"]):
-        bench = Bench(sender())
+    def play(bench: Bench) -> None:
         assert terminal_chunks(bench, name) == []
         assert name not in bench.scheduler.requests
-        closed(bench)
+
+    with patched([], ["terminal_chunk_never_sent"]):
+        on(sender(), play)

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("vllm_omni")
 
+from rig.engine.bugs import late_append_revives_session
 from rig.engine.patches.registry import patched
 from tests.engine.bugs.sessions import MAX_SESSIONS, Desk
 
@@ -86,6 +87,19 @@ async def sound_after_the_close(desk: Desk) -> object:
 
 def test_late_sound_opens_the_session_again() -> None:
     assert played(sound_after_the_close, LATE_APPEND) == ["gone"]
+
+
+def test_only_of_the_last_sessions_it_is_known_how_they_were_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_append_revives_session, "KEPT_CLOSED", 2)
+
+    async def known(desk: Desk) -> object:
+        await desk.opened("stays")
+        for name in ("first", "second", "third"):
+            await desk.opened(name)
+            await desk.close(name)
+        return list(vars(desk.manager)[late_append_revives_session._OPENED])
+
+    assert played(known, LATE_APPEND) == ["stays", "second", "third"]
 
 
 def test_the_released_engine_refuses_late_sound() -> None:

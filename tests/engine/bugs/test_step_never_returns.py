@@ -10,6 +10,7 @@ pytest.importorskip("vllm_omni")
 from rig.engine.bugs import step_never_returns
 from rig.engine.patches.registry import patched
 from rig.engine.repro.bench import Bench, Kind, Setup
+from tests.golden.phone import wait_for
 
 pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
 
@@ -38,11 +39,12 @@ def test_the_step_after_the_last_abort_hangs_until_it_is_let_go(kind: Kind) -> N
         before = step_never_returns.teller.count
         step = threading.Thread(target=bench.step, daemon=True)
         step.start()
-        step.join(1)
-        assert step.is_alive()
-        assert step_never_returns.teller.count == before + 1
-        step_never_returns.released.set()
-        step.join()
+        try:
+            wait_for(lambda: step_never_returns.teller.count == before + 1)
+            assert step.is_alive()
+        finally:
+            step_never_returns.released.set()
+            step.join()
 
 
 @pytest.mark.parametrize("kind", OMNI)

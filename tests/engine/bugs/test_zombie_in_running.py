@@ -1,14 +1,17 @@
 """An abort of a request that waits for a chunk ends the stage; with the guard alone it costs a slot."""
 
+import gc
+
 import pytest
 
 pytest.importorskip("vllm_omni")
 
 from rig.engine.bugs import zombie_in_running
+from rig.engine.bugs.leftovers import all_left, leave
 from rig.engine.patches.registry import patched
-from rig.engine.repro.bench import Bench, Kind
+from rig.engine.repro.bench import Bench, Kind, Setup
 from rig.engine.repro.scenario import Raised, raised
-from tests.engine.bugs.stages import on, parked, receiver
+from tests.engine.bugs.stages import abort_while_running, on, parked, receiver
 
 pytestmark = pytest.mark.timeout(300)  # the first one imports vLLM
 
@@ -90,13 +93,17 @@ def test_with_the_sweep_every_zombie_is_cleared_away(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", FED)
 def test_a_stage_that_is_not_fed_by_chunks_is_left_alone(kind: Kind) -> None:
-    from rig.engine.repro.bench import Setup
-
     with patched([], BUG):
-        bench = Bench(Setup(kind))
-        bench.add("gone", max_tokens=8)
-        bench.step()
-        bench.abort("gone")
-        bench.add("polite")
-        assert bench.wrongs() == []
-        bench.close()
+        on(Setup(kind), abort_while_running)
+
+
+def test_what_nobody_holds_any_more_is_not_kept_as_left_over() -> None:
+    class Anything:
+        pass
+
+    scheduler, request = Anything(), Anything()
+    leave(scheduler, request)
+    assert all_left(scheduler) == [request]
+    del request
+    gc.collect()
+    assert all_left(scheduler) == []

@@ -151,7 +151,7 @@ def test_an_external_server_has_no_stages(tmp_path: Path) -> None:
 
 
 def test_behaviours_tell_what_came_of_their_calls(judgement: Judgement) -> None:
-    html = sections.behaviours(judgement.gathered.result(), judgement)
+    html = sections.behaviours(judgement.gathered.result())
     assert '<th scope="row">polite</th><td class="num">1</td><td>1 done</td><td>1 cut, 1 done</td>' in html
     assert "1 barge_in_cancel, 1 hang_up_rst" in html
 
