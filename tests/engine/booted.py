@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -56,8 +56,9 @@ def booted(folder: Path) -> Iterator[Booted]:
         wait(server.wait_ready())
         yield Booted(server.url, config)
     finally:
-        with suppress(Exception):
+        try:
             wait(server.stop())
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

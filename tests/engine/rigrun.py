@@ -21,6 +21,9 @@ from rig.events.types import AnyEvent, AudioReceived, CallStarted, ProcessSeen
 RIG = str(Path(sys.executable).with_name("rig"))
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIPELINE = REPOSITORY / "configs" / "pipelines" / "minicpmo45-cpu-tiny.yaml"
+LATE = {"rig_validity"}
+"""What is unknown in a run that proves nothing of the engines, because the machine stalled the callers."""
+TRIES = 3
 POLITE = {"polite": {"weight": 1, "turns": {"low": 2, "high": 3}}}
 
 
@@ -62,6 +65,10 @@ class RigRun:
         """What verdict.json says."""
         content: dict[str, Any] = json.loads((self.folder / "verdict.json").read_text())
         return content
+
+    def not_passed(self) -> set[str]:
+        """The checks that failed or are unknown."""
+        return {check["check"] for check in self.verdict()["checks"] if check["verdict"] != "pass"}
 
     def left_running(self) -> list[int]:
         """Pids that the run started and that are still there (same start time, not a zombie)."""
@@ -118,6 +125,20 @@ def rig_run(folder: Path, duration_s: float = 600) -> Iterator[RigRun]:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=120)
         output.close()
+
+
+def run_in_time(make: Callable[[Path], RigRun], folder: Path) -> RigRun:
+    """The first run, of three at most, whose callers were not only late, else the third. Each has a folder of its own.
+
+    `make` makes one to its end.
+    """
+    for number in range(1, TRIES + 1):
+        own = folder / f"run-{number}"
+        own.mkdir()
+        run = make(own)
+        if run.not_passed() != LATE:
+            break
+    return run
 
 
 def wait_mid_call(run: RigRun, boot_limit_s: float = 300) -> None:

