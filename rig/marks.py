@@ -14,6 +14,7 @@ resampling: sync 8 | voice 24 | check 8.
 
 import io
 import wave
+from functools import cache
 from itertools import starmap
 
 import msgspec
@@ -68,10 +69,17 @@ def encode_frames(voice: int, stream: int, first_index: int, tokens: npt.NDArray
     )
     frames = np.empty((count, FRAME_SAMPLES), dtype=np.float32)
     frames[:, :_MARK_SAMPLES] = np.repeat(bits.astype(np.float32) * 2 - 1, BIT_SAMPLES, axis=1) * AMPLITUDE
-    pitch_hz = 110 * 2 ** ((tokens % _TONES) / 12)
-    time_s = np.arange(FRAME_SAMPLES - _MARK_SAMPLES) / OUTPUT_RATE_HZ
-    frames[:, _MARK_SAMPLES:] = TONE_AMPLITUDE * np.sin(2 * np.pi * pitch_hz[:, None] * time_s)
+    frames[:, _MARK_SAMPLES:] = _tones()[tokens % _TONES]
     return frames.reshape(-1)
+
+
+@cache
+def _tones() -> Samples:
+    """The rest of a frame behind its mark, for each pitch."""
+    pitch_hz = 110 * 2 ** (np.arange(_TONES) / 12)
+    time_s = np.arange(FRAME_SAMPLES - _MARK_SAMPLES) / OUTPUT_RATE_HZ
+    tones: Samples = (TONE_AMPLITUDE * np.sin(2 * np.pi * pitch_hz[:, None] * time_s)).astype(np.float32)
+    return tones
 
 
 class MarkReader:

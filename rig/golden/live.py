@@ -46,6 +46,7 @@ class Live:
         self._log = log
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_ns: int | None = None
         self._queue: deque[Waiting] = deque()
         self._wake = asyncio.Event()
         self._resync = False
@@ -217,13 +218,16 @@ class Live:
             )
 
     def _set_timer(self) -> None:
-        self._cancel_timer()
         due_ns = self.session.due_ns
+        if self._timer is not None and due_ns == self._timer_ns:
+            return
+        self._cancel_timer()
         if due_ns is not None:
             delay_s = to_s(due_ns - monotonic_ns())
-            self._timer = self._loop.call_later(max(0.0, delay_s), self._tick)
+            self._timer, self._timer_ns = self._loop.call_later(max(0.0, delay_s), self._tick), due_ns
 
     def _tick(self) -> None:
+        self._timer = None
         self.session.tick(monotonic_ns())
         self.flush()
 

@@ -63,6 +63,11 @@ class Detector:
         self._rest = data[count * 2 * WINDOW_SAMPLES :]
         if count == 0:
             return []
+        if not self.speaking and self._voiced_ms == 0 and data == bytes(len(data)):
+            # Nothing but silence, and nothing that it could end: most of what a caller sends.
+            self._now_ms += count * WINDOW_MS
+            self._quiet_ms += count * WINDOW_MS
+            return []
         samples = np.frombuffer(data, dtype="<i2", count=count * WINDOW_SAMPLES).astype(np.float32)
         power = np.square(samples).reshape(count, WINDOW_SAMPLES).mean(axis=1)
         edges = [self._window(loud) for loud in (power >= LOUD_RMS**2).tolist()]
