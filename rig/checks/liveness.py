@@ -11,6 +11,7 @@ from rig.events.types import ActTaken, EndReason, LogSignature, PipelineReady, P
 from rig.explained import EXPLAINABLE, early_hang_ups_ns, unexplained
 from rig.fold import Fold
 from rig.history import Call, History
+from rig.last_words import died_of
 from rig.verdict import CheckResult, Finding, Verdict
 
 HELPER_STAGE = "helper"
@@ -51,6 +52,8 @@ class Liveness(Fold[CheckResult]):
         if deaths:
             first = deaths[0]
             summary = f"{first.stage} (pid {first.pid}) {first.how} {_at(history, first.t_ns)}"
+            if exception := died_of(first.last_lines):
+                summary += f", after {exception}"
             if len(deaths) > 1:
                 summary += f", then {len(deaths) - 1} more"
             return CheckResult("liveness", Verdict.FAIL, summary, findings)

@@ -59,6 +59,12 @@ def test_a_death_tells_last_words_and_what_callers_did_in_the_last_10_s(run: Run
     assert "goodbye" not in text
 
 
+def test_an_exception_that_was_the_last_word_stands_in_the_first_line(run: Run) -> None:
+    frame = '  File "/x/scheduler.py", line 99, in _update_after_schedule'
+    run.dies(12.5, last_lines=[frame, "KeyError: 'req-7'"])
+    assert result_of(Liveness, run.history()).summary.endswith("after KeyError in _update_after_schedule")
+
+
 def test_a_death_with_idle_callers_says_so(run: Run) -> None:
     run.dies(12.5, last_lines=[])
     assert result_of(Liveness, run.history()).findings[0].text.endswith("(load); no caller acted in the last 10 s")

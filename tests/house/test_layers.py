@@ -51,6 +51,7 @@ TIERS: dict[str, int] = {
     "rig.fold": 3,
     "rig.follow": 3,
     "rig.history": 3,
+    "rig.last_words": 3,
     "rig.measure": 3,
     "rig.explained": 3,
     "rig.recorder": 3,
