@@ -1,6 +1,7 @@
 """Fault 1: a freed request that is still in a queue (a zombie) ends the engine core. Here it is cleared away."""
 
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from rig.engine.patches import books
 from rig.engine.patches.patch import Change, Patch, installed
@@ -8,19 +9,26 @@ from rig.engine.patches.telling import Teller
 from rig.engine.patches.wrapping import Method, wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from vllm.v1.core.sched.output import SchedulerOutput
     from vllm.v1.core.sched.scheduler import Scheduler
-    from vllm.v1.request import Request
+    from vllm.v1.request import Request, RequestStatus
 
 REASON = "the engine no longer knew a request that was still queued or scheduled"
 
 teller = Teller("scheduler_zombies")
+
+_given_up: "WeakSet[Request]" = WeakSet()
+"""Aborted from outside: whoever asked for that waits for nothing more. A duplex session goes on after the abort of a
+barge-in, and an error for the request that it gave up would be taken for its own end."""
 
 
 def apply() -> None:
     """Look through the queues before a step is made, and through the step before it goes into the books."""
     from vllm.v1.core.sched.scheduler import Scheduler
 
+    wrap(Scheduler, "finish_requests", _remembering_aborts)
     wrap(Scheduler, "schedule", _sweeping)
     wrap(Scheduler, "_update_after_schedule", _stripping)
     if installed("vllm_omni"):
@@ -32,6 +40,18 @@ def apply() -> None:
         wrap(OmniGenerationScheduler, "schedule", _sweeping)
     for owner in books.schedulers():
         wrap(owner, "update_from_output", books.telling)
+
+
+def _remembering_aborts(original: Method) -> Method:
+    def finish_requests(
+        self: "Scheduler", request_ids: "str | Iterable[str] | None", finished_status: "RequestStatus"
+    ) -> "list[Request]":
+        ended: list[Request] = original(self, request_ids, finished_status)
+        if finished_status.name == "FINISHED_ABORTED":
+            _given_up.update(ended)
+        return ended
+
+    return finish_requests
 
 
 def _sweeping(original: Method) -> Method:
@@ -52,7 +72,7 @@ def _stripping(original: Method) -> Method:
 
 
 def sweep(scheduler: "Scheduler") -> None:
-    """Take every zombie out of the queues, give back what it holds, and owe its client an error.
+    """Take every zombie out of the queues, give back what it holds, and owe its client an error if that still waits.
 
     A zombie is not the object that is tracked under its id; or it was ended by an abort or an error and is queued all
     the same. A tracked request that has stopped is none: vLLM-Omni keeps such a one in a queue on purpose, between two
@@ -100,8 +120,8 @@ def _clear_away(scheduler: "Scheduler", found: dict["Request", str]) -> None:
         teller.tell(f"took {request.request_id} out of {place}, status {request.status.name}")
         if tracked is None:
             _give_back(scheduler, request)
-        if tracked is None or tracked is request:
-            # Otherwise the id belongs to a later request, which must not hear of an error.
+        if (tracked is None or tracked is request) and request not in _given_up:
+            # Otherwise the id belongs to a later request, or nobody waits: neither must hear of an error.
             books.owe_error(scheduler, request, REASON)
         scheduler._inflight_prefills.discard(request)
         if not request.is_finished():
@@ -127,16 +147,21 @@ PATCH = Patch(
     name="scheduler_zombies",
     summary="a freed request that is still queued or scheduled is cleared away, its client gets an error",
     explanation="""\
-Before every step the three queues are looked through. An object that is not the one tracked under its id, or that
-was ended by an abort or an error, is taken out of all of them. Its slot, its KV blocks and its encoder cache come
-back, the workers are told that it ended, its client gets one terminal output with finish reason `error`. A request
-that goes unknown while a step is being made is taken out of that step too, so that the model does not run it.
-Counted; a warning at most every ten seconds tells id, queue and status. Limit: what goes unknown in the middle of
-schedule() may stand already in the metadata that a KV connector has built for the step. A connector is not told a
-second time that the request ended.""",
+Before every step the three queues are looked through. An object that is not the one tracked under its id, or that was
+ended by an abort or an error, is taken out of all of them. Its slot, its KV blocks and its encoder cache come back,
+the workers are told that it ended. Its client gets one terminal output with finish reason `error`, unless it was the
+client that aborted the request: to vLLM-Omni such an error would be the end of a session that goes on. A request that
+goes unknown while a step is being made is taken out of that step too, so that the model does not run it. Counted; a
+warning at most every ten seconds tells id, queue and status. Limit: what goes unknown in the middle of schedule() may
+stand already in the metadata that a KV connector has built for the step. A connector is not told a second time that
+the request ended.""",
     upstream=("vllm#42157", "vllm#42158", "vllm#46011", "vllm-omni#3736", "vllm-omni#5721", "vllm#52969"),
     versions={"vllm": "0.30.0", "vllm-omni": "0.30.0"},
     changes=(
+        Change(
+            "vllm.v1.core.sched.scheduler:Scheduler.finish_requests",
+            "a5badc14634fcd57e0a1ef93054c24a3775ec607ffdb5d06b6d817bdde41553a",
+        ),
         Change(
             "vllm.v1.core.sched.scheduler:Scheduler.schedule",
             "eb17ad8fc87eaa1ade6b9ba2ac43bf38a264cfe0295fe3410e2ce7de883f6d38",

@@ -94,4 +94,25 @@ def test_each_zombie_is_counted_once() -> None:
         bench.step()
         bench.step()
         assert scheduler_zombies.teller.count == before + 1
+
+
+@pytest.mark.parametrize("kind", [Kind.SCHEDULER, Kind.ASYNC, Kind.OMNI_AR, Kind.OMNI_AR_ASYNC])
+def test_a_client_that_gave_its_request_up_hears_nothing_more_of_it(kind: Kind) -> None:
+    """vLLM-Omni would take the error for the end of the session, which goes on after the abort of a barge-in."""
+    with patched(["scheduler_zombies"]):
+        bench = Bench(Setup(kind))
+        before = scheduler_zombies.teller.count
+        aborted_and_back(bench)
+        bench.step()
+        assert scheduler_zombies.teller.count == before + 1
+        assert "error" not in bench.clients["gone"].ends
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_client_that_still_waits_is_told_of_the_error_once(kind: Kind) -> None:
+    with patched(["scheduler_zombies"]):
+        bench = Bench(Setup(kind))
+        bench.add("gone", max_tokens=8)
+        del bench.scheduler.requests["gone"]
+        assert bench.wrongs() == []
         assert bench.clients["gone"].ends == ["error"]
