@@ -83,7 +83,7 @@ def _sides(a: Side, b: Side) -> str:
         ("first death after load start", _first(a), _first(b)),
         ("cause of death", _counted(a.causes), _counted(b.causes)),
         ("runs with lost slots, of those probed", _share(a.slots), _share(b.slots)),
-        ("slots missing, at most", str(a.lost_slots), str(b.lost_slots)),
+        ("slots missing, at most", _slots(a), _slots(b)),
         ("turns answered", f"{a.answered_turns} of {a.turns}", f"{b.answered_turns} of {b.turns}"),
         ("turns lost", str(a.lost_turns), str(b.lost_turns)),
         ("checks failed, in runs", _counted(a.checks), _counted(b.checks)),
@@ -93,6 +93,10 @@ def _sides(a: Side, b: Side) -> str:
 
 def _share(share: Share) -> str:
     return f"{share} ({share.low:.0%} to {share.high:.0%})" if share.n else "none of 0"
+
+
+def _slots(side: Side) -> str:
+    return str(side.lost_slots) if side.slots.n else "-"
 
 
 def _first(side: Side) -> str:

@@ -46,9 +46,8 @@ def write_all(judgement: Judgement) -> None:
     replace(folder / REPORT_FILE, markdown.render(judgement).encode())
     replace(folder / PAGE_FILE, page.of(judgement).encode())
     replace(folder / JUNIT_FILE, junit.render(judgement))
-    found = metrics.judged(judgement)
-    replace(folder / PROMETHEUS_FILE, prometheus_text(found))
-    replace(folder / OPENMETRICS_FILE, openmetrics_text(found, metrics.ended_s(judgement.history)))
+    replace(folder / PROMETHEUS_FILE, prometheus_text(judgement.metrics))
+    replace(folder / OPENMETRICS_FILE, openmetrics_text(judgement.metrics, metrics.ended_s(judgement.history)))
 
 
 def _json(content: object) -> bytes:

@@ -11,7 +11,7 @@ from rig.history import EVENTS_DIR
 from rig.metrics.live import LOST_START, LiveMetrics
 from rig.report import judge_folder
 from rig.report.metrics import judged
-from tests.builders import ORIGIN_NS, Run, run_config
+from tests.builders import EXTERNAL_YAML, ORIGIN_NS, Run, run_config
 from tests.metrics.text import Samples, samples_of, series
 from tests.report.runs import whole
 
@@ -64,6 +64,12 @@ def test_counters_move_at_once_and_figures_when_the_call_is_over(tmp_path: Path)
     then = live.at(12.0)
     assert then[series("rig_connect_seconds_count", scenario="polite")] == 1
     assert (then["rig_callers"], then["rig_sessions_open"]) == (1, 0)
+
+
+def test_nothing_is_found_of_processes_that_nobody_watched(tmp_path: Path) -> None:
+    samples = Live(Run(tmp_path / "run", pipeline=EXTERNAL_YAML)).at(3.0)
+    assert series("rig_check_findings", check="liveness") not in samples
+    assert samples[series("rig_check_findings", check="progress")] == 0
 
 
 def test_what_checks_have_found_so_far(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ def test_it_begins_with_the_decision_and_ends_with_every_run() -> None:
     assert "| runs with a death | 6 of 6 (54% to 100%) | 0 of 6 (0% to 46%) |" in text
 
 
+def test_slots_that_nobody_probed_are_not_zero_slots_missing() -> None:
+    unprobed, probed = passed(lost_slots=None), passed(lost_slots=0)
+    assert "| slots missing, at most | - | 0 |" in page(unprobed, probed, 2)
+
+
 def test_latencies_have_their_interval_and_its_width_or_say_that_there_is_none() -> None:
     assert "| first_audio | 8 | 1.50 (1.50 to 1.50) | 0 % |" in page(waiting(100.0), waiting(150.0), 8)
     assert "1.50 (no interval; pairs from 1.50 to 1.50)" in page(waiting(100.0), waiting(150.0), 2)
