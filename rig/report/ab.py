@@ -10,6 +10,7 @@ from rig.compare.facts import Facts, facts_of
 from rig.compare.ratio import Ratio
 from rig.compare.record import Made, Record
 from rig.compare.sides import Share, Side
+from rig.files import replace
 from rig.report.judgement import Judgement
 from rig.report.markdown import table
 
@@ -30,8 +31,8 @@ def facts_from(judgement: Judgement) -> Facts:
 
 
 def write(folder: Path, record: Record) -> None:
-    """Write report.md of a record that has a comparison."""
-    (folder / REPORT_FILE).write_text(render(record), encoding="utf-8")
+    """Write report.md of a record that has a comparison, whole or not at all. Raises RigError when that cannot be."""
+    replace(folder / REPORT_FILE, render(record).encode())
 
 
 def render(record: Record) -> str:

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from rig.compare.facts import Facts
 from rig.compare.record import Made, Record, SideName
+from rig.errors import RigError
 from rig.report import ab
 from tests.compare.runs import dead, passed, waiting
 
@@ -53,3 +55,11 @@ def test_a_comparison_that_ended_early_says_so(tmp_path: Path) -> None:
     assert "0 of 6 pairs are compared" in text
     assert "The comparison is not whole: stopped by the user." in text
     assert "Put into both sides: `bug`; this server was broken on purpose" in text
+
+
+def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    record = Record("x", "Which?", "r", "p", "golden", "none", "fix", (), 6, 7).compared()
+    (tmp_path / ab.REPORT_FILE).mkdir()
+    with pytest.raises(RigError, match=f"cannot write {tmp_path / ab.REPORT_FILE}: "):
+        ab.write(tmp_path, record)
+    assert list(tmp_path.glob(".*")) == []

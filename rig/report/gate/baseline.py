@@ -8,11 +8,11 @@ from typing import Literal
 import msgspec
 
 from rig.errors import UsageError
+from rig.files import replace
 from rig.history import RUN_FILE
 from rig.report.digest import Digest, digest_of
 from rig.report.gate.standing import gated
 from rig.report.judgement import judge_folder
-from rig.report.write import replace
 from rig.verdict import Verdict
 
 _STAMPED = re.compile(r"\d{8}T\d{6}Z-")
@@ -58,11 +58,8 @@ def save_baseline(path: Path, runs: Sequence[Path]) -> Baseline:
         if found:
             raise UsageError(f"{digests[0].run} and {digest.run} are no one baseline: {'; '.join(map(str, found))}")
     baseline = Baseline(digests)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace(path, msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; name another file with --to") from error
+    content = msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n"
+    replace(path, content, "name another file with --to", make_folder=True)
     return baseline
 
 

@@ -43,6 +43,15 @@ def test_a_saved_file_is_the_same_baseline_as_the_run_and_keeps_no_host(tmp_path
     assert saved.name == live.name == "run"
 
 
+@pytest.mark.parametrize("place", ["taken", "file/base.json"])
+def test_a_file_that_cannot_be_written_is_a_usage_error_with_its_remedy(tmp_path: Path, place: str) -> None:
+    run = passed(tmp_path / "run")
+    (tmp_path / "file").touch()
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(UsageError, match="; name another file with --to"):
+        save_baseline(tmp_path / place, [run])
+
+
 def test_a_run_that_did_not_pass_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="run is no baseline: FAIL: progress"):
         save_baseline(tmp_path / "base.json", [run_of(tmp_path / "run", [9_000])])
