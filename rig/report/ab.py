@@ -11,8 +11,8 @@ from rig.compare.ratio import Ratio
 from rig.compare.record import Made, Record
 from rig.compare.sides import Share, Side
 from rig.files import replace
+from rig.report.blocks import items, plain, table
 from rig.report.judgement import Judgement
-from rig.report.markdown import table
 
 REPORT_FILE = "report.md"
 READ_ON = "docs/ab.md tells how to read this page, what decides, and what the exit codes mean."
@@ -40,7 +40,7 @@ def render(record: Record) -> str:
     found = record.comparison
     assert found is not None
     blocks = [
-        f"# {found.decision.sentence}",
+        f"# {plain(found.decision.sentence)}",
         record.question,
         f"A is `{record.a}`, B is `{record.b}`. {_bugs(record)} {_made(record, found)}",
         "## The two sides",
@@ -50,7 +50,7 @@ def render(record: Record) -> str:
         "## Latencies, B to A",
         _latencies(found.latencies),
         "## What this cannot show",
-        "\n".join(f"- {line}" for line in (*found.left_out, *found.cannot_show, _other(record))),
+        items((*found.left_out, *found.cannot_show, _other(record))),
         "## Runs",
         _runs(record.runs),
         READ_ON,
@@ -72,7 +72,7 @@ def _bugs(record: Record) -> str:
 
 def _made(record: Record, found: Comparison) -> str:
     planned = f"{found.used_pairs} of {record.pairs} pairs are compared; hardware label `{record.hardware_label}`."
-    return planned if record.ended == "as planned" else f"{planned} The comparison is not whole: {record.ended}."
+    return planned if record.ended == "as planned" else f"{planned} The comparison is not whole: {plain(record.ended)}."
 
 
 def _sides(a: Side, b: Side) -> str:
