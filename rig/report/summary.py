@@ -155,6 +155,6 @@ def provenance(history: History) -> dict[str, Any]:
     path = history.folder / "provenance.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
