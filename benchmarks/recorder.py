@@ -13,6 +13,7 @@ import gc
 import statistics
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from rig.engine.recorder.plugin import record
@@ -29,46 +30,55 @@ STEPS = 100
 PROMPT = 16
 TARGET_US = 20.0
 
+Added = Mapping[Kind, Mapping[int, float]]
+"""Microseconds that the recorder adds to a step, by scheduler and number of requests."""
+
 
 def main() -> None:
     """The benchmark, and its result as a share of the steps of a run where one is given."""
     parser = argparse.ArgumentParser(description="What the flight recorder adds to a step.")
     parser.add_argument("--run", type=Path, help="results folder of a run that was recorded")
     arguments = parser.parse_args()
-    worst_us = measure()
+    added_us = measure()
+    worst_us = max(max(by.values()) for kind, by in added_us.items() if kind is not Kind.OMNI_GENERATION)
     print(f"at most {worst_us:.1f} us added to a decoding step, target {TARGET_US:g} us")
     if arguments.run is not None:
-        print_shares(arguments.run, worst_us)
+        print_shares(arguments.run, added_us)
 
 
-def print_shares(run: Path, added_us: float) -> None:
-    """For each stage of a run: its steps from schedule to update, and what the recorder is of the median and of p10."""
+def print_shares(run: Path, added_us: Added) -> None:
+    """For each stage of a run: its steps from schedule to update, and what is added of the median and of p10.
+
+    What is added is that of the stage's own scheduler, by the number of requests in the step.
+    """
     for path in ring_files(run):
-        steps = [one for one in rings.read(path).records if isinstance(one, Step) and one.kind is Event.UPDATE]
+        found = rings.read(path)
+        steps = [one for one in found.records if isinstance(one, Step) and one.kind is Event.UPDATE]
         spent_us = sorted(step.step_us for step in steps if step.step > 0)
         if not spent_us:
             continue
+        added = {str(kind): by for kind, by in added_us.items()}.get(found.header.scheduler, {})
         for name, value in (("median", statistics.median(spent_us)), ("p10", spent_us[len(spent_us) // 10])):
-            print(f"{path.name}: {name} step {value / 1000:.1f} ms, {100 * added_us / value:.2f} % of it")
+            shares = ", ".join(f"{100 * us / value:.2f} % with {running}" for running, us in added.items())
+            print(f"{path.name}: {name} step {value / 1000:.1f} ms; {shares or 'its scheduler was not measured'}")
 
 
-def measure() -> float:
-    """One line for each scheduler and number of requests; the most that was added to a decoding step.
+def measure() -> Added:
+    """One line for each scheduler and number of requests; what was added to a step.
 
     A generation stage takes a request whole: its step holds the end of each of its requests, two more records each.
     It is shown and not held to the target.
     """
-    worst_us = 0.0
+    found: dict[Kind, dict[int, float]] = {}
     print(f"{'scheduler':24} {'running':>7} {'without':>10} {'with':>10} {'added':>9} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
             for running in RUNNING:
                 bare, added = compare(kind, running, Path(folder))
-                if kind is not Kind.OMNI_GENERATION:
-                    worst_us = max(worst_us, added)
+                found.setdefault(kind, {})[running] = added
                 line = f"{kind:24} {running:7} {bare:7.1f} us {bare + added:7.1f} us"
                 print(f"{line} {added:6.1f} us {(bare + added) / bare:6.2f}", flush=True)
-    return worst_us
+    return found
 
 
 def compare(kind: Kind, running: int, folder: Path) -> tuple[float, float]:

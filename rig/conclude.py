@@ -10,7 +10,6 @@ from rig.errors import RigError
 from rig.live import View
 from rig.metrics.endpoint import Endpoint
 from rig.report import Judgement, judge_folder, write_all
-from rig.report.metrics import judged
 
 
 def conclude(folder: Path) -> Judgement:
@@ -32,8 +31,7 @@ def not_judged(folder: Path) -> RigError:
 
 def linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: View) -> None:
     """Serve the verdict for a while."""
-    final = judged(judgement)
-    endpoint.show(lambda: final)
+    endpoint.show(lambda: judgement.metrics)
     if linger_s > 0:
         view.say(judgement.sentence)
         view.say(f"serving the verdict at {endpoint.url} for {linger_s:g} s; Ctrl-C ends it")

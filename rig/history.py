@@ -31,6 +31,7 @@ from rig.events.types import (
     JournalClosed,
     Phase,
     PhaseEntered,
+    ProcessDied,
     RunEnded,
     RunStarted,
     ServerEvent,
@@ -191,6 +192,11 @@ class History:
     def ended(self) -> RunEnded | None:
         """The end of the run, None when the rig died before it."""
         return next(iter(self.of(RunEnded)), None)
+
+    @property
+    def deaths(self) -> Sequence[ProcessDied]:
+        """The processes of the server that ended unasked, without its short-lived helpers, in order of time."""
+        return [death for death in self.of(ProcessDied) if death.is_fault]
 
     @property
     def abandoned_ns(self) -> int | None:

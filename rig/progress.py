@@ -10,6 +10,7 @@ from rig.config.load import AnyPipeline
 from rig.config.pipeline import ExternalServer
 from rig.config.run import RunConfig
 from rig.events.types import (
+    NO_STAGE,
     AnyEvent,
     AudioReceived,
     CallEnded,
@@ -31,9 +32,6 @@ from rig.events.types import (
 )
 from rig.report.html.bins import bucket_of, percentile_ms
 from rig.standing import Process
-
-HELPER_STAGE = "helper"
-"""Short-lived children of the server, whose end means nothing."""
 
 MAX_DIED = 20
 
@@ -169,11 +167,11 @@ class Progress:
                 self._began_ns = event.t_ns
             case RunEnded():
                 self._over = True
-            case ProcessSeen() if event.stage not in (HELPER_STAGE, "starting"):
+            case ProcessSeen() if event.stage not in NO_STAGE:
                 self._stages[event.pid] = (event.stage, "alive")
             case ProcessPaused() if event.pid in self._stages:
                 self._stages[event.pid] = (event.stage, "paused" if event.paused else "alive")
-            case ProcessDied(expected=False) if event.stage != HELPER_STAGE:
+            case ProcessDied() if event.is_fault:
                 self._counts["deaths"] += 1
                 self._died += [self._how_died(event)] if len(self._died) < MAX_DIED else []
                 self._stages[event.pid] = (event.stage, "dead")

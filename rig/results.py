@@ -52,11 +52,11 @@ def _add_gate(commands: "argparse._SubParsersAction[Any]") -> None:
 def _gate(arguments: argparse.Namespace) -> int:
     from rig.config.gate import GateConfig
     from rig.config.load import load_model
+    from rig.files import replace
     from rig.report import gate as gating
     from rig.report import github
     from rig.report.digest import digest_of
     from rig.report.judgement import judge_folder
-    from rig.report.write import replace
 
     if arguments.save:
         return _save(arguments)

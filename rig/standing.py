@@ -1,10 +1,12 @@
 """How a run stands, told by the rig to the callers' web UI: a small file that is written anew while the run goes on."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+
+from rig.errors import RigError
+from rig.files import replace
 
 STANDING_FILE = "standing.json"
 
@@ -31,13 +33,8 @@ _decoder = msgspec.json.Decoder(Standing)
 
 def write(path: Path, standing: Standing) -> None:
     """Write it whole or not at all. Never raises for a full disk: it is for looking at only."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        work.write_bytes(msgspec.json.encode(standing))
-        os.replace(work, path)
-    except OSError:
-        with suppress(OSError):
-            work.unlink(missing_ok=True)
+    with suppress(RigError):
+        replace(path, msgspec.json.encode(standing))
 
 
 def read(path: Path) -> Standing | None:

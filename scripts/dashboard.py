@@ -26,7 +26,8 @@ Query = tuple[str, str]
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel. `mappings` are texts for values; `limit` is a line from which values are bad."""
+    """One panel. `mappings` are texts for values; `limit` is a line from which values are bad; `named` shows
+    the name of a series in place of its value."""
 
     title: str
     queries: Sequence[Query]
@@ -39,6 +40,7 @@ class Panel:
     empty: str = ""
     limit: float | None = None
     stacked: bool = False
+    named: bool = False
 
 
 def small(title: str, query: str, name: str = "", **more: Any) -> Panel:
@@ -80,7 +82,14 @@ NONE_OR_SOME = {0.0: ("none", GREEN)}
 ROWS: dict[str, Sequence[Panel]] = {
     "The run": (
         small("Verdict", lasting(f"rig_verdict{{{RIG}}}"), "verdict", mappings=VERDICTS, empty="not yet"),
-        small("Phase", f"rig_run_phase{{{RIG}}} == 1", "{{rig_run_phase}}", empty="no run", text="The name says it."),
+        small(
+            "Phase",
+            f"rig_run_phase{{{RIG}}} == 1",
+            "{{rig_run_phase}}",
+            empty="no run",
+            text="The name says it.",
+            named=True,
+        ),
         small("Left of the phase", f"rig_phase_time_left_seconds{{{RIG}}}", unit="s", empty="not known"),
         small("Deaths", f"sum({lasting(f'rig_process_deaths_total{{{RIG}}}')})", mappings=NONE_OR_SOME, limit=1),
         small("Callers in a call", f"rig_callers{{{RIG}}}"),
@@ -356,8 +365,7 @@ def _options(panel: Panel) -> dict[str, Any]:
         return {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}}
     options: dict[str, Any] = {"reduceOptions": {"calcs": ["lastNotNull"], "values": False}}
     if panel.kind == "stat":
-        named = panel.title == "Phase"
-        options |= {"textMode": "name" if named else "auto", "colorMode": "value", "graphMode": "none"}
+        options |= {"textMode": "name" if panel.named else "auto", "colorMode": "value", "graphMode": "none"}
     if panel.kind == "bargauge":
         options |= {"orientation": "horizontal", "displayMode": "lcd"}
     return options

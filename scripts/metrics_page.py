@@ -47,8 +47,7 @@ scrapes a rig and a server on this machine; `configs/prometheus/prometheus.yml` 
 `configs/grafana/provisioning` as `/etc/grafana/provisioning` and `configs/grafana/dashboards` as
 `/var/lib/grafana/dashboards`. The dashboard is made by `scripts/dashboard.py`. Tests hold every metric and label in
 it against what a real run served, and against a list of the server's (`configs/grafana/server-metrics.yaml`) whose
-names are looked up in the installed engine. Prometheus evaluates all of its expressions; the panels were not
-looked at in Grafana.
+names are looked up in the installed engine. Prometheus evaluates all of its expressions. Not tried: Grafana itself.
 
 A run that is over is scraped no more: verdict, findings and deaths show the last value in the time range.
 

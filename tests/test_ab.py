@@ -24,6 +24,7 @@ from rig.live import Lines
 from rig.pipeline import preflight
 from rig.pipeline.shared import STOP_PRODUCER
 from rig.prove import ThreadCallers
+from rig.report.comparison import COMPARISON_FILES
 from rig.verdict import Verdict
 
 pytestmark = pytest.mark.timeout(300)
@@ -136,11 +137,12 @@ def test_each_folder_is_that_of_an_ordinary_run_and_says_what_it_belongs_to(plac
 
 def test_it_can_be_judged_again_from_the_run_folders(place: Path, four: Record) -> None:
     folder = place / "results" / four.id
-    (folder / "report.md").unlink()
+    for name in ("report.md", *COMPARISON_FILES):
+        (folder / name).unlink()
     again = ab.judge(folder)
     assert again == four
     assert (folder / "report.md").read_text().startswith("# better: B lives")
-    assert "comparison.html" in {path.name for path in folder.iterdir()}
+    assert all((folder / name).is_file() for name in COMPARISON_FILES)
 
 
 def test_a_run_folder_with_other_calls_is_refused(place: Path, four: Record, tmp_path: Path) -> None:

@@ -3,12 +3,17 @@
 import os
 import signal
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from rig import conclude as module
+from rig.config.metrics import Metrics
 from rig.errors import RigError
-from rig.report.write import VERDICT_FILE
+from rig.live import view
+from rig.metrics.endpoint import serving
+from rig.report import judgement as judgements
+from rig.report.write import PROMETHEUS_FILE, VERDICT_FILE
 from tests.report.runs import whole
 
 
@@ -38,3 +43,17 @@ def test_a_verdict_that_cannot_be_written_is_one_line_that_says_how_to_judge_aga
     assert text.startswith(f"cannot write {run.folder / VERDICT_FILE}: ")
     assert text.endswith(f"rig judge {run.folder}")
     assert list(run.folder.glob(".*")) == []
+
+
+def test_what_is_served_at_the_end_is_what_was_written_and_not_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = whole(tmp_path / "run")
+    run.history()
+    judgement = module.conclude(run.folder)
+    monkeypatch.delattr(judgements, "judged")
+    with serving(Metrics(enabled=True, port=0)) as endpoint, view() as told:
+        assert endpoint is not None
+        module.linger(endpoint, judgement, 0, told)
+        with urlopen(endpoint.url, timeout=10) as answer:
+            assert answer.read() == (run.folder / PROMETHEUS_FILE).read_bytes()

@@ -14,9 +14,6 @@ from rig.history import Call, History
 from rig.last_words import died_of
 from rig.verdict import CheckResult, Finding, Verdict
 
-HELPER_STAGE = "helper"
-"""Label of short-lived children that are no part of the pipeline."""
-
 BLAME_WINDOW_NS = 10 * NS_PER_S
 
 
@@ -25,7 +22,7 @@ class Liveness(Fold[CheckResult]):
 
     def __init__(self, history: History) -> None:
         super().__init__(history)
-        self._deaths = [d for d in history.of(ProcessDied) if not d.expected and d.stage != HELPER_STAGE]
+        self._deaths = history.deaths
         self._logged = [event for event in history.of(LogSignature) if not event.expected]
         self._hang_ups_ns: list[int] = []
         self._acts: list[list[ActTaken]] = [[] for _ in self._deaths]

@@ -5,17 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from rig.checks.liveness import HELPER_STAGE
 from rig.clock import to_s
 from rig.compare.cause import cause_of
-from rig.events.types import EndReason, Outcome, Phase, ProcessDied
+from rig.events.types import EndReason, Outcome, Phase
 from rig.history import History
 from rig.measure.figure import Figure
-from rig.measure.totals import Totals
+from rig.measure.totals import Totals, ended, lost
 from rig.verdict import CheckResult, Verdict
-
-LOST_TURNS = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END})
-"""Turns that the server owed something and did not give: connection lost, no audio, no end."""
 
 ANSWERED_TURNS = frozenset({Outcome.DONE, Outcome.CUT})
 TIMED = ("first_audio", "response_latency", "chunk_gap", "barge_in_stop_speech", "barge_in_stop_cancel")
@@ -35,7 +31,8 @@ class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run. `first_death_s` counts from the start of the load, None for no death or one before the load.
 
-    `lost_slots` is the most that one probe found missing, None where no probe could be made.
+    `turns` are those whose end is known. `lost_slots` is the most that one probe found missing, None where no probe
+    could be made.
     """
 
     verdict: Verdict
@@ -77,24 +74,24 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def facts_of(history: History, checks: Sequence[CheckResult], figures: Sequence[Figure], totals: Totals,
              sentence: str, verdict: Verdict) -> Facts:  # fmt: skip
     """The facts of a judged run."""
-    deaths = [death for death in history.of(ProcessDied) if not death.expected and death.stage != HELPER_STAGE]
+    deaths = history.deaths
     load_ns = history.phase_ns(Phase.LOAD)
     first_death_s = None
     if deaths and load_ns is not None and deaths[0].t_ns >= load_ns:
         first_death_s = to_s(deaths[0].t_ns - load_ns)
-    ended, started = history.ended, history.started
+    end, started = history.ended, history.started
     return Facts(
         verdict=verdict,
         sentence=sentence,
-        end=None if ended is None else ended.reason,
+        end=None if end is None else end.reason,
         failed=tuple(check.check for check in checks if check.verdict is Verdict.FAIL),
         unknown=tuple(check.check for check in checks if check.verdict is Verdict.UNKNOWN),
         deaths=len(deaths),
         first_death_s=first_death_s,
         cause=cause_of(deaths, history.folder / LOGS_DIR),
-        turns=totals.turns.total(),
+        turns=ended(totals.turns),
         answered_turns=sum(totals.turns[outcome] for outcome in ANSWERED_TURNS),
-        lost_turns=sum(totals.turns[outcome] for outcome in LOST_TURNS),
+        lost_turns=lost(totals.turns),
         lost_slots=_lost_slots(history, checks),
         waits=_waits(figures),
         plan_sha256="" if started is None else started.plan_sha256,

@@ -1,8 +1,6 @@
 """ab.json: what a comparison is made of, and what it came to. Written anew after every run, each time whole."""
 
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +9,7 @@ import msgspec
 from rig.compare.decision import Comparison, compare
 from rig.compare.facts import Facts
 from rig.errors import RigError
+from rig.files import replace
 
 RECORD_FILE = "ab.json"
 
@@ -98,15 +97,7 @@ def order(pairs: int, seed: int) -> list[Planned]:
 
 def write(folder: Path, record: Record) -> None:
     """Write ab.json, whole or not at all. Raises RigError when that cannot be."""
-    content = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
-    work = folder / f".{RECORD_FILE}.{os.getpid()}"
-    try:
-        work.write_bytes(content)
-        os.replace(work, folder / RECORD_FILE)
-    except OSError as error:
-        with suppress(OSError):
-            work.unlink(missing_ok=True)
-        raise RigError(f"cannot write {folder / RECORD_FILE}: {error.strerror}") from error
+    replace(folder / RECORD_FILE, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
 
 def read(folder: Path) -> Record:

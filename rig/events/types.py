@@ -18,6 +18,12 @@ from rig.events.pipeline import PipelineStopped as PipelineStopped
 
 SCHEMA_VERSION = 1
 
+HELPER = "helper"
+"""Stage of the server's children that are no part of the pipeline: their end is no fault."""
+STARTING = "starting"
+"""Stage of a Python process of the pipeline that has not given itself a name yet."""
+NO_STAGE = frozenset({HELPER, STARTING})
+
 SlipUs = Annotated[int, msgspec.Meta(description="actual minus planned send time, microseconds")]
 
 
@@ -163,6 +169,11 @@ class ProcessDied(Event, frozen=True, tag="process_died"):
         if self.exit_status is not None:
             return f"exited with status {self.exit_status}"
         return "died (status not known)"
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the server lost a part of itself that nobody had asked to stop."""
+        return not self.expected and self.stage != HELPER
 
 
 class ProcessPaused(Event, frozen=True, tag="process_paused"):

@@ -6,7 +6,6 @@ base64), which every HdrHistogram library reads. Source of the layout: https://g
 """
 
 import base64
-import binascii
 import math
 import struct
 import zlib
@@ -111,7 +110,7 @@ class Histogram:
             cookie, length = _OUTER.unpack_from(raw)
             inner = zlib.decompress(raw[_OUTER.size : _OUTER.size + length])
             head = _HEADER.unpack_from(inner)
-        except (binascii.Error, struct.error, zlib.error) as error:
+        except (ValueError, struct.error, zlib.error) as error:
             raise RigError(f"not a histogram: {error}") from error
         if cookie != _COMPRESSED_COOKIE or (head[0], *head[2:6]) != (_COOKIE, 0, DIGITS, 1, HIGHEST):
             raise RigError(f"a histogram of another kind: {head}")

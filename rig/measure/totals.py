@@ -1,6 +1,7 @@
 """Totals: what happened how often. No figure, but what every report and requirement counts."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rig.events.types import (
@@ -22,6 +23,19 @@ from rig.measure.figure import MAX_BINS, window_ns
 from rig.measure.reconnect import ReconnectNew, ReconnectResumed
 
 BARGE_INS = (Act.BARGE_IN_SPEECH, Act.BARGE_IN_CANCEL)
+
+LOST_TURNS = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END})
+"""Turns that the server left without a whole reply; what callers gave up or the server refused is not among them."""
+
+
+def lost(turns: Mapping[Outcome, int] | Mapping[str, int]) -> int:
+    """Of turns by outcome those that are lost."""
+    return sum(turns.get(outcome, 0) for outcome in LOST_TURNS)
+
+
+def ended(turns: Mapping[Outcome, int] | Mapping[str, int]) -> int:
+    """Of turns by outcome those whose end is known; a run that ended in the middle of some leaves these out."""
+    return sum(count for outcome, count in turns.items() if outcome != Outcome.UNFINISHED)
 
 
 @dataclass

@@ -101,7 +101,8 @@ RUN = (
     _gauge("rig_check_verdict", "Verdict of each check: 0 pass, 1 fail, 2 unknown; absent until judged.", "check"),
     _gauge(
         "rig_check_findings",
-        "Findings of each check. While the run goes on only of liveness, progress and connections, so far.",
+        "Findings of each check; of liveness only where the server's processes are watched. "
+        "While the run goes on only of liveness, progress and connections, so far.",
         "check",
     ),
 )

@@ -26,13 +26,14 @@ def put_journals(board: Board, missing: int, damaged: int) -> None:
 
 
 def put_plan(
-    board: Board, run_id: str, config: RunConfig, pipeline: AnyPipeline, plan: Plan, counts: CallCounts
+    board: Board, run_id: str, config: RunConfig, pipeline: AnyPipeline, plan: Plan, counts: CallCounts | None
 ) -> None:
-    """What the plan and the pipeline say."""
+    """What the plan and the pipeline say; without counts of the calls not how many slots are free."""
     labels = (run_id, str(plan.seed), plan.sha256(), pipeline.served_model_name, pipeline.hardware_label)
     board.set("rig_run", 1, *labels)
     board.set("rig_caller_slots", config.load.callers)
     if not isinstance(pipeline, ExternalServer):
         slots = pipeline.duplex_session.max_sessions
         board.set("rig_session_slots", slots)
-        board.set("rig_session_slots_free", max(0, slots - counts.sessions_open))
+        if counts is not None:
+            board.set("rig_session_slots_free", max(0, slots - counts.sessions_open))

@@ -7,10 +7,6 @@ from rig.events import bus as eb
 from rig.events import types as ev
 from rig.metrics.board import Board
 
-HELPER = "helper"
-NO_STAGE = frozenset({HELPER, "starting"})
-"""Labels of short-lived children, and of processes that have not said yet which stage they are."""
-
 BUS_COUNTERS: dict[type[ev.Event], str] = {
     eb.ProducerRefused: "rig_bus_refused_producers",
     eb.ProducerIncomplete: "rig_bus_incomplete_producers",
@@ -32,8 +28,6 @@ class Facts:
         self._stages: dict[int, tuple[str, str]] = {}
         self._rss: dict[int, int] = {}
         self._producers: dict[str, eb.ProducerState] = {}
-        for name in (*BUS_COUNTERS.values(), "rig_bus_filled_events"):
-            self.board.count(name, by=0)
 
     def take_all(self, events: Iterable[ev.AnyEvent]) -> None:
         """Take some events in; those of calls are nothing to it."""
@@ -42,6 +36,11 @@ class Facts:
                 self._take_of_run(event)
                 self._take_of_server(event)
                 self._take_of_bus(event)
+
+    @property
+    def watched(self) -> bool:
+        """Whether a process of the server was seen: without one nobody knows that none died."""
+        return bool(self._stages)
 
     def wall_s(self, t_ns: int) -> float | None:
         """Unix time of a moment; None before the rig's journal began."""
@@ -88,12 +87,12 @@ class Facts:
 
     def _take_of_server(self, event: ev.AnyEvent) -> None:
         match event:
-            case ev.ProcessSeen() if event.stage not in NO_STAGE:
+            case ev.ProcessSeen() if event.stage not in ev.NO_STAGE:
                 self._stages[event.pid] = (event.stage, "alive")
                 self.board.count("rig_process_deaths", event.stage, by=0)
             case ev.ProcessPaused() if event.pid in self._stages:
                 self._stages[event.pid] = (event.stage, "paused" if event.paused else "alive")
-            case ev.ProcessDied(expected=False) if event.stage != HELPER:
+            case ev.ProcessDied() if event.is_fault:
                 self.board.count("rig_process_deaths", event.stage)
                 self._stages[event.pid] = (event.stage, "dead")
             case ev.ProcessDied() if event.pid in self._stages:
@@ -113,6 +112,8 @@ class Facts:
         match event:
             case eb.BusChanged():
                 self.board.set("rig_bus_up", event.up)
+                for name in (*BUS_COUNTERS.values(), "rig_bus_filled_events"):
+                    self.board.count(name, by=0)
             case eb.ProducerStatus():
                 self._producers[event.producer] = event.state
             case eb.EventsFilled():

@@ -64,7 +64,8 @@ class LiveMetrics:
         left = left_s(self._config, facts.phase, gone_ns)
         if left is not None:
             now.set("rig_phase_time_left_seconds", max(0.0, left))
-        now.set("rig_check_findings", facts.board.total("rig_process_deaths"), "liveness")
+        if facts.watched:
+            now.set("rig_check_findings", facts.board.total("rig_process_deaths"), "liveness")
         now.set("rig_check_findings", self._counts.stuck, "progress")
         now.set("rig_check_findings", self._counts.board.total("rig_connections_lost"), "connections")
         put_journals(now, follow.missing, follow.damaged)

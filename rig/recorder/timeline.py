@@ -27,7 +27,6 @@ OF_A_STUCK_CALL = 60
 TOGETHER_NS = 5 * NS_PER_S
 """Deaths so close to the first are one moment: a dead stage takes the server down."""
 MOMENTS = 2
-HELPER_STAGE = "helper"
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def moments_of(history: History, checks: Iterable[CheckResult]) -> list[Moment]:
     failed = {check.check: check for check in checks if check.verdict is Verdict.FAIL}
     found: list[Moment] = []
     if "liveness" in failed:
-        deaths = [one for one in history.of(ProcessDied) if not one.expected and one.stage != HELPER_STAGE]
+        deaths = history.deaths
         logged = [one for one in history.of(LogSignature) if not one.expected]
         if deaths:
             found.append(_death(deaths))

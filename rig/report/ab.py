@@ -10,8 +10,9 @@ from rig.compare.facts import Facts, facts_of
 from rig.compare.ratio import Ratio
 from rig.compare.record import Made, Record
 from rig.compare.sides import Share, Side
+from rig.files import replace
+from rig.report.blocks import items, plain, table
 from rig.report.judgement import Judgement
-from rig.report.markdown import table
 
 REPORT_FILE = "report.md"
 READ_ON = "docs/ab.md tells how to read this page, what decides, and what the exit codes mean."
@@ -30,8 +31,8 @@ def facts_from(judgement: Judgement) -> Facts:
 
 
 def write(folder: Path, record: Record) -> None:
-    """Write report.md of a record that has a comparison."""
-    (folder / REPORT_FILE).write_text(render(record), encoding="utf-8")
+    """Write report.md of a record that has a comparison, whole or not at all. Raises RigError when that cannot be."""
+    replace(folder / REPORT_FILE, render(record).encode())
 
 
 def render(record: Record) -> str:
@@ -39,7 +40,7 @@ def render(record: Record) -> str:
     found = record.comparison
     assert found is not None
     blocks = [
-        f"# {found.decision.sentence}",
+        f"# {plain(found.decision.sentence)}",
         record.question,
         f"A is `{record.a}`, B is `{record.b}`. {_bugs(record)} {_made(record, found)}",
         "## The two sides",
@@ -49,7 +50,7 @@ def render(record: Record) -> str:
         "## Latencies, B to A",
         _latencies(found.latencies),
         "## What this cannot show",
-        "\n".join(f"- {line}" for line in (*found.left_out, *found.cannot_show, _other(record))),
+        items((*found.left_out, *found.cannot_show, _other(record))),
         "## Runs",
         _runs(record.runs),
         READ_ON,
@@ -71,7 +72,7 @@ def _bugs(record: Record) -> str:
 
 def _made(record: Record, found: Comparison) -> str:
     planned = f"{found.used_pairs} of {record.pairs} pairs are compared; hardware label `{record.hardware_label}`."
-    return planned if record.ended == "as planned" else f"{planned} The comparison is not whole: {record.ended}."
+    return planned if record.ended == "as planned" else f"{planned} The comparison is not whole: {plain(record.ended)}."
 
 
 def _sides(a: Side, b: Side) -> str:
@@ -83,7 +84,7 @@ def _sides(a: Side, b: Side) -> str:
         ("first death after load start", _first(a), _first(b)),
         ("cause of death", _counted(a.causes), _counted(b.causes)),
         ("runs with lost slots, of those probed", _share(a.slots), _share(b.slots)),
-        ("slots missing, at most", str(a.lost_slots), str(b.lost_slots)),
+        ("slots missing, at most", _slots(a), _slots(b)),
         ("turns answered", f"{a.answered_turns} of {a.turns}", f"{b.answered_turns} of {b.turns}"),
         ("turns lost", str(a.lost_turns), str(b.lost_turns)),
         ("checks failed, in runs", _counted(a.checks), _counted(b.checks)),
@@ -93,6 +94,10 @@ def _sides(a: Side, b: Side) -> str:
 
 def _share(share: Share) -> str:
     return f"{share} ({share.low:.0%} to {share.high:.0%})" if share.n else "none of 0"
+
+
+def _slots(side: Side) -> str:
+    return str(side.lost_slots) if side.slots.n else "-"
 
 
 def _first(side: Side) -> str:

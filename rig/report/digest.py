@@ -8,14 +8,12 @@ from typing import Literal
 import msgspec
 
 from rig.clock import to_s
-from rig.events.types import Outcome, ProcessDied, ProcessSeen
+from rig.events.types import ProcessSeen
 from rig.measure.figure import Figure, Rate, Unit
+from rig.measure.totals import ended, lost
 from rig.report.facts import Facts, facts_of
 from rig.report.judgement import Judgement
 from rig.verdict import Verdict
-
-LOST_TURNS = (Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END)
-"""Turns that a caller had begun and that the server left without a whole reply."""
 
 
 class CheckTold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,26 +57,25 @@ class Digest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def turns_ended(self) -> int:
-        """Turns whose end is known; a run that ended in the middle of some leaves these out."""
-        return sum(count for outcome, count in self.turns.items() if outcome != Outcome.UNFINISHED)
+        """Turns whose end is known."""
+        return ended(self.turns)
 
     @property
     def turns_lost(self) -> int:
-        """Turns that got no whole reply, without those that callers gave up or the server refused."""
-        return sum(self.turns.get(outcome, 0) for outcome in LOST_TURNS)
+        """Turns that the server left without a whole reply."""
+        return lost(self.turns)
 
 
 def digest_of(judgement: Judgement) -> Digest:
     """The digest of a judged run."""
     history, totals = judgement.history, judgement.totals
     watched = bool(history.of(ProcessSeen))
-    died = [event for event in history.of(ProcessDied) if not event.expected]
     return Digest(
         run=history.folder.resolve().name,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
         checks=tuple(CheckTold(each.check, each.verdict, each.summary) for each in judgement.checks),
-        deaths=len(died) if watched else None,
+        deaths=len(history.deaths) if watched else None,
         turns={str(outcome): count for outcome, count in sorted(totals.turns.items())},
         calls=totals.behaviours.total(),
         sessions=totals.sessions,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rig.errors import UsageError
 from rig.report import markdown
+from rig.report.blocks import plain
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY
 from rig.report.summary import is_tiny_cpu
@@ -21,7 +22,7 @@ def of_judgement(judgement: Judgement) -> str:
     """Verdict, checks and figures of a run."""
     history = judgement.history
     blocks = [
-        f"# {judgement.sentence}",
+        f"# {plain(judgement.sentence)}",
         f"Run `{history.folder.resolve().name}`: {history.config.question}",
         *([f"**{TINY}**"] if is_tiny_cpu(history) else []),
         markdown.checks_table(judgement),

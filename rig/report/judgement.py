@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+from prometheus_client.metrics_core import Metric as Family
+
 from rig.checks import CHECKS, results
 from rig.checks.completeness import Completeness
 from rig.fold import Guarded, run_folds
@@ -15,6 +17,7 @@ from rig.metrics.calls import CallCounts, CallCountsFold
 from rig.recorder.callers import CallerActs, CallerLog
 from rig.recorder.timeline import Timelines, timelines_of
 from rig.report.html.gather import Gather, Gathered
+from rig.report.metrics import judged
 from rig.verdict import CheckResult, Verdict, merge
 
 
@@ -30,9 +33,10 @@ class Judgement:
     """What the page shows of the calls; asked when the page is made, so that its errors hurt nothing else."""
     callers: Guarded[CallerActs]
     """What the callers did while the engines were recorded; asked late for the same reason."""
-    measures: tuple[Guarded[Figure], ...] = ()
+    measures: tuple[Guarded[Figure], ...]
     """The measures themselves, for whoever shows their values in another way."""
-    counts: Guarded[CallCounts] | None = None
+    counts: Guarded[CallCounts]
+    """Asked when the metrics are made; see `gathered`."""
 
     @property
     def verdict(self) -> Verdict:
@@ -46,6 +50,11 @@ class Judgement:
             return timelines_of(self.history, self.checks, self.callers.result())
         except Exception as error:  # noqa: BLE001 - see above
             return Timelines((), (f"the recorders could not be read: {error!r}",))
+
+    @cached_property
+    def metrics(self) -> list[Family]:
+        """The metrics of the run, with its verdict."""
+        return judged(self)
 
     @property
     def sentence(self) -> str:

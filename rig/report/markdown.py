@@ -1,6 +1,6 @@
 """report.md: the verdict first, then what a reader asks next."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rig.clock import to_s, utc_label
@@ -9,6 +9,7 @@ from rig.measure.figure import Figure, Stats
 from rig.recorder.folder import not_recorded
 from rig.report import recorder
 from rig.report.banner import banner
+from rig.report.blocks import items, plain, table
 from rig.report.judgement import Judgement
 from rig.report.limits import TINY, limits
 from rig.report.summary import boot_told, is_tiny_cpu, peak_rss_bytes, provenance
@@ -26,8 +27,8 @@ def render(judgement: Judgement) -> str:
     history = judgement.history
     broken = banner(history)
     blocks = [
-        f"# {judgement.sentence}",
-        *([] if broken is None else [f"**{broken}**"]),
+        f"# {plain(judgement.sentence)}",
+        *([] if broken is None else [f"**{plain(broken)}**"]),
         history.config.question,
         *([f"**{TINY}**"] if is_tiny_cpu(history) else []),
         "## Checks",
@@ -41,7 +42,7 @@ def render(judgement: Judgement) -> str:
         "## The run",
         _run(judgement),
         "## What this run cannot tell",
-        "\n".join(f"- {line}" for line in limits(judgement)),
+        items(limits(judgement)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -57,14 +58,14 @@ def _findings(judgement: Judgement) -> list[str]:
         if not check.findings:
             continue
         lines = [
-            f"- {'' if finding.at_s is None else f'{finding.at_s:.2f} s: '}{finding.text}"
+            f"{'' if finding.at_s is None else f'{finding.at_s:.2f} s: '}{finding.text}"
             for finding in check.findings[:FINDINGS_SHOWN]
         ]
         if len(check.findings) > FINDINGS_SHOWN:
-            lines.append(f"- and {len(check.findings) - FINDINGS_SHOWN} more in verdict.json")
+            lines.append(f"and {len(check.findings) - FINDINGS_SHOWN} more in verdict.json")
         if check.more > 0:
-            lines.append(f"- and {check.more} later ones that were only counted")
-        blocks.append(f"### Findings of {check.check}\n\n" + "\n".join(lines))
+            lines.append(f"and {check.more} later ones that were only counted")
+        blocks.append(f"### Findings of {check.check}\n\n" + items(lines))
     return blocks
 
 
@@ -156,14 +157,3 @@ def _run(judgement: Judgement) -> str:
         ("host", str(made.get("host", "not recorded"))),
     )
     return table(("what", "value"), rows)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; bars and line breaks in cells are escaped."""
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rig.clock import to_ms, to_s
 from rig.history import History
 from rig.recorder.timeline import Timeline, Timelines
+from rig.report.blocks import fenced, items, plain
 
 TITLE = "What the engines did last"
 
@@ -13,15 +14,13 @@ def blocks(history: History, found: Timelines) -> list[str]:
     """The part of report.md; nothing in a run where nothing died and nothing hung."""
     if not found.timelines and not found.problems:
         return []
-    parts = [f"## {TITLE}", *(f"Not all could be read: {problem}." for problem in found.problems)]
+    parts = [f"## {TITLE}", *(f"Not all could be read: {plain(problem)}." for problem in found.problems)]
     for one in found.timelines:
-        parts.append(f"### Before {at(history, one)}: {one.moment.what}")
-        parts.append("\n".join(f"- {sentence}" for sentence in one.sentences) or "No engine recorded anything.")
+        parts.append(f"### Before {at(history, one)}: {plain(one.moment.what)}")
+        parts.append(items(one.sentences) or "No engine recorded anything.")
         if one.entries:
-            lines = "\n".join(lines_of(history, one))
-            parts.append(
-                f"<details><summary>{len(one.entries)} records</summary>\n\n```text\n{lines}\n```\n\n</details>"
-            )
+            lines = fenced(lines_of(history, one))
+            parts.append(f"<details><summary>{len(one.entries)} records</summary>\n\n{lines}\n\n</details>")
     return parts
 
 

@@ -10,6 +10,7 @@ from rig.history import History
 from rig.marks import OUTPUT_RATE_HZ
 from rig.measure.figure import Figure, Stats, window_ns
 from rig.measure.load import load_summary
+from rig.measure.totals import LOST_TURNS
 from rig.report.judgement import Judgement
 
 UPSTREAM_NAMES = {"first_audio": "audio_ttfp"}
@@ -26,7 +27,7 @@ UPSTREAM_ONLY = (
     "max_concurrent_requests",
 )
 
-FAILED = frozenset({Outcome.LOST, Outcome.NO_REPLY, Outcome.NO_END, Outcome.REFUSED})
+FAILED = LOST_TURNS | {Outcome.REFUSED}
 
 
 def summarise(judgement: Judgement) -> dict[str, Any]:
@@ -154,6 +155,6 @@ def provenance(history: History) -> dict[str, Any]:
     path = history.folder / "provenance.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

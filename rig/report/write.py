@@ -1,12 +1,8 @@
 """The files a judgement leaves in the results folder. They are derived: judging again makes them anew."""
 
-import os
-from contextlib import suppress
-from pathlib import Path
-
 import msgspec
 
-from rig.errors import RigError
+from rig.files import replace
 from rig.metrics.board import openmetrics_text, prometheus_text
 from rig.report import junit, markdown, metrics, summary
 from rig.report.banner import engine_bugs
@@ -46,22 +42,9 @@ def write_all(judgement: Judgement) -> None:
     replace(folder / REPORT_FILE, markdown.render(judgement).encode())
     replace(folder / PAGE_FILE, page.of(judgement).encode())
     replace(folder / JUNIT_FILE, junit.render(judgement))
-    found = metrics.judged(judgement)
-    replace(folder / PROMETHEUS_FILE, prometheus_text(found))
-    replace(folder / OPENMETRICS_FILE, openmetrics_text(found, metrics.ended_s(judgement.history)))
+    replace(folder / PROMETHEUS_FILE, prometheus_text(judgement.metrics))
+    replace(folder / OPENMETRICS_FILE, openmetrics_text(judgement.metrics, metrics.ended_s(judgement.history)))
 
 
 def _json(content: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, in the place of an older one. Raises RigError when that cannot be."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        work.write_bytes(content)
-        os.replace(work, path)
-    except OSError as error:
-        with suppress(OSError):
-            work.unlink(missing_ok=True)
-        raise RigError(f"cannot write {path}: {error.strerror}") from error

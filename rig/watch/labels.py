@@ -3,12 +3,9 @@
 import re
 
 from rig.config.pipeline import STAGE_NAMES
+from rig.events.types import HELPER, STARTING
 
 API_SERVER = "api_server"
-HELPER = "helper"
-"""Children that are no part of the pipeline: their end is no fault."""
-STARTING = "starting"
-"""A Python process of the pipeline that has not given itself a name yet."""
 
 _STAGE = re.compile(r"^VLLM::StageEngineCoreProc_stage(\d+)_")
 _NAMED = re.compile(r"^VLLM::(\w+)")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rig.clock import monotonic_ns
 from rig.events.journal import Journal
-from rig.events.types import ProcessDied, ProcessPaused, ProcessSeen
+from rig.events.types import HELPER, ProcessDied, ProcessPaused, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.local import LocalPipeline
 from rig.watch import labels
@@ -133,7 +133,7 @@ class ProcessWatch:
             return labels.API_SERVER
         parent = self._known.get(process.ppid)
         if parent is None:
-            return labels.label(title, labels.HELPER, "")
+            return labels.label(title, HELPER, "")
         return labels.label(title, parent.label, parent.title)
 
     def _note_pause(self, watched: Watched, now: tree.Process) -> None:
@@ -171,7 +171,7 @@ class ProcessWatch:
             expected=expected,
             last_lines=self._last_lines(watched),
         )
-        if not expected and watched.label != labels.HELPER:
+        if not expected and watched.label != HELPER:
             self._on_loss(f"{watched.label} (pid {watched.process.pid}) {ended}")
 
     def _last_lines(self, watched: Watched) -> list[str]:

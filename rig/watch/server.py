@@ -6,9 +6,9 @@ from typing import Any
 
 from rig.config.run import Watch
 from rig.events.journal import Journal
+from rig.events.types import HELPER
 from rig.pipeline import tree
 from rig.pipeline.local import WARDEN_KILLED, LocalPipeline
-from rig.watch import labels
 from rig.watch.health import sample_health
 from rig.watch.log_signatures import SignatureWatch
 from rig.watch.memory import sample_memory
@@ -57,7 +57,7 @@ class ServerWatch:
 
     def alive(self) -> list[tree.Process]:
         """The processes of the pipeline that live, or lived when the watch ended; without short-lived helpers."""
-        return [one.process for one in self._processes.alive() if one.label != labels.HELPER]
+        return [one.process for one in self._processes.alive() if one.label != HELPER]
 
     async def stop(self) -> None:
         """Stop watching; the pipeline has been stopped, and its last deaths are recorded. Harmless twice."""

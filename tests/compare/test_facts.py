@@ -29,6 +29,14 @@ def test_a_run_in_which_all_went_well(tmp_path: Path) -> None:
     assert found.timed
 
 
+def test_a_turn_that_the_end_of_the_run_cut_is_not_among_those_that_could_be_lost(tmp_path: Path) -> None:
+    run = whole(tmp_path / "run")
+    run.turn_ended(27.0, ev.Outcome.UNFINISHED, turn=1)
+    run.turn_ended(26.0, ev.Outcome.NO_END, turn=2)
+    found = facts(run)
+    assert (found.turns, found.lost_turns) == (2, 1)
+
+
 def test_a_death_is_timed_from_the_start_of_the_load(tmp_path: Path) -> None:
     run = Run(tmp_path / "run")
     run.ready(3.0)

@@ -23,6 +23,7 @@ TIERS: dict[str, int] = {
     "rig.clock": 0,
     "rig.errors": 0,
     "rig.events": 0,
+    "rig.files": 0,
     "rig.ids": 0,
     "rig.marks": 0,
     "rig.standing": 0,

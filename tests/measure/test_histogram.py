@@ -87,7 +87,7 @@ def test_nothing_has_no_statistics() -> None:
     assert (empty.n, empty.mean(), empty.std(), empty.min(), empty.max(), empty.percentile(50)) == (0, *[None] * 5)
 
 
-@pytest.mark.parametrize("payload", ["", "AAAA", "hello, world", HdrHistogram(1, 1_000, 2).encode().decode()])
+@pytest.mark.parametrize("payload", ["", "AAAA", "hello, world", "é", HdrHistogram(1, 1_000, 2).encode().decode()])
 def test_a_payload_of_another_kind_is_refused(payload: str) -> None:
     with pytest.raises(RigError):
         Histogram.decode(payload)

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -39,9 +38,6 @@ def run_file(folder: Path) -> Path:
     run["behaviours"]["hang_up"] |= {"when": {"during_reply": 1}, "after_s": {"low": 0.1, "high": 0.3}}
     run["require"] = {"sessions": 1}
     pipeline = yaml.safe_load((ROOT / "configs/pipelines/golden.yaml").read_text(encoding="utf-8"))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        pipeline["port"] = free.getsockname()[1]
     pipeline["golden"] |= {"reply_s": 1.5, "first_audio_ms": 200, "chunk_ms": 400, "pace_ms": 400}
     pipeline["duplex_session"] |= {"disconnect_grace_s": 1.0, "reaper_interval_s": 0.2}
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))

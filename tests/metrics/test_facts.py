@@ -129,4 +129,4 @@ def test_the_bus() -> None:
 
 
 def test_a_run_without_a_bus_says_nothing_of_it() -> None:
-    assert "rig_bus_up" not in found(HEADER, STARTED)
+    assert not [name for name in found(HEADER, STARTED) if name.startswith("rig_bus")]

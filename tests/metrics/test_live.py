@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from rig.clock import from_s
+from rig.config.load import load_pipeline
 from rig.events import types as ev
 from rig.follow import Follow
-from rig.history import EVENTS_DIR
+from rig.history import EVENTS_DIR, PIPELINE_FILE
 from rig.metrics.live import LOST_START, LiveMetrics
+from rig.progress import Progress
 from rig.report import judge_folder
 from rig.report.metrics import judged
-from tests.builders import ORIGIN_NS, Run, run_config
+from tests.builders import EXTERNAL_YAML, ORIGIN_NS, Run, run_config
 from tests.metrics.text import Samples, samples_of, series
 from tests.report.runs import whole
 
@@ -64,6 +66,37 @@ def test_counters_move_at_once_and_figures_when_the_call_is_over(tmp_path: Path)
     then = live.at(12.0)
     assert then[series("rig_connect_seconds_count", scenario="polite")] == 1
     assert (then["rig_callers"], then["rig_sessions_open"]) == (1, 0)
+
+
+def test_nothing_is_found_of_processes_that_nobody_watched(tmp_path: Path) -> None:
+    samples = Live(Run(tmp_path / "run", pipeline=EXTERNAL_YAML)).at(3.0)
+    assert series("rig_check_findings", check="liveness") not in samples
+    assert samples[series("rig_check_findings", check="progress")] == 0
+
+
+def test_the_screen_and_the_metrics_find_the_same_in_one_journal(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    run.ready(1.0)
+    run.start_call(2.0)
+    run.connect(2.0, ready_s=2.5)
+    run.turn_ended(9.0, ev.Outcome.NO_REPLY)
+    run.turn_ended(9.1, ev.Outcome.NO_END, turn=1)
+    run.turn_ended(9.2, ev.Outcome.CUT, turn=2)
+    run.close(9.6, by=ev.ClosedBy.SERVER_RESET)
+    run.refuse(9.7, "c001-0000")
+    run.close(9.8, "c001-0000", by=ev.ClosedBy.SERVER_CLOSE_FRAME)
+    run.close(9.8, "c002-0000")
+    run.dies(10.0, pid=300, stage="helper")
+    run.dies(10.1, pid=101, stage="thinker")
+    run.dies(10.2, expected=True)
+    live = Live(run)
+    samples = live.at(11.0)
+    progress = Progress(run_config(run.folder), load_pipeline(run.folder / PIPELINE_FILE))
+    screen = Follow(run.folder / EVENTS_DIR, [progress])
+    now = screen.ask(lambda: progress.snapshot(ORIGIN_NS, ORIGIN_NS + from_s(11.0)))
+    checks = ("liveness", "progress", "connections")
+    found = [samples[series("rig_check_findings", check=check)] for check in checks]
+    assert [now.deaths, now.stuck, now.lost] == found == [1, 2, 1]
 
 
 def test_what_checks_have_found_so_far(tmp_path: Path) -> None:

@@ -25,6 +25,13 @@ def remote(host: RunningHost, **settings: object) -> RemoteServer:
     return RemoteServer(host.address, order(**settings), ready_deadline_s=30.0, stop_grace_s=10.0)  # type: ignore[arg-type]
 
 
+async def ready(host: RunningHost, **settings: object) -> RemoteServer:
+    server = remote(host, **settings)
+    await server.start()
+    await server.wait_ready()
+    return server
+
+
 def server_process(host: RunningHost, run: str = "run-1") -> tree.Process:
     """The golden server, as the host recorded it."""
     events, _ = journal.read(host.results / run / "events" / "server.jsonl")
@@ -51,9 +58,7 @@ def test_anything_else_is_refused(text: str) -> None:
 @in_loop
 async def test_a_server_is_started_watched_and_stopped_in_order(tmp_path: Path) -> None:
     with hosting.hosting(tmp_path) as host:
-        server = remote(host)
-        await server.start()
-        await server.wait_ready()
+        server = await ready(host)
         await until_ready(server.url)
         process = server_process(host)
         await server.stop()
@@ -81,9 +86,7 @@ async def test_the_url_holds_the_address_that_the_name_had(tmp_path: Path) -> No
 async def test_a_host_takes_one_order_after_another(tmp_path: Path) -> None:
     with hosting.hosting(tmp_path) as host:
         for run in ("run-1", "run-2"):
-            server = remote(host, run=run)
-            await server.start()
-            await server.wait_ready()
+            server = await ready(host, run=run)
             await server.stop()
     assert sorted(path.name for path in host.results.iterdir()) == ["run-1", "run-2"]
 
@@ -91,9 +94,7 @@ async def test_a_host_takes_one_order_after_another(tmp_path: Path) -> None:
 @in_loop
 async def test_a_death_of_the_server_is_told_at_once_with_its_signal(tmp_path: Path) -> None:
     with hosting.hosting(tmp_path) as host:
-        server = remote(host)
-        await server.start()
-        await server.wait_ready()
+        server = await ready(host)
         process = server_process(host)
         tree.send(process, signal.SIGKILL)
         assert await server.lost() == f"api_server (pid {process.pid}) was killed by SIGKILL"
@@ -103,9 +104,7 @@ async def test_a_death_of_the_server_is_told_at_once_with_its_signal(tmp_path: P
 @in_loop
 async def test_a_host_that_is_gone_is_a_lost_server(tmp_path: Path) -> None:
     with hosting.hosting(tmp_path) as host:
-        server = remote(host)
-        await server.start()
-        await server.wait_ready()
+        server = await ready(host)
         process = server_process(host)
         os.kill(host.process.pid, signal.SIGKILL)
         assert "is gone" in await server.lost()

@@ -30,6 +30,12 @@ def test_unexpected_ends_of_processes_are_deaths_and_ordered_ones_are_not(tmp_pa
     assert digest(run).deaths == 1
 
 
+def test_the_end_of_a_helper_is_no_death(tmp_path: Path) -> None:
+    run = whole(tmp_path / "run")
+    run.dies(7.0, pid=300, stage="helper", exit_status=0, signal=None)
+    assert digest(run).deaths == 0
+
+
 def test_where_no_process_was_watched_the_number_of_deaths_is_not_known(tmp_path: Path) -> None:
     assert digest(Run(tmp_path / "run", pipeline=EXTERNAL_YAML)).deaths is None
 

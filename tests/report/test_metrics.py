@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
+from rig.history import Call
+from rig.metrics.calls import CallCountsFold
 from rig.metrics.catalogue import METRICS
 from rig.report import judge_folder, write_all
 from rig.report.metrics import ended_s, judged
-from rig.report.write import OPENMETRICS_FILE, PROMETHEUS_FILE
+from rig.report.write import OPENMETRICS_FILE, PROMETHEUS_FILE, REPORT_FILES
+from tests.builders import EXTERNAL_YAML, Run
 from tests.metrics.text import openmetrics_samples, prometheus_samples, samples_of, series
 from tests.report.runs import whole
 
@@ -48,3 +53,28 @@ def test_calls_without_an_end_and_without_a_rig_are_told_as_they_are(tmp_path: P
     run.history()
     samples = samples_of(judged(judge_folder(run.folder)))
     assert samples["rig_callers"] == 1
+
+
+def test_counting_the_calls_that_crashes_takes_its_own_metrics_along_and_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: CallCountsFold, call: Call) -> None:
+        raise ValueError(call)
+
+    monkeypatch.setattr(CallCountsFold, "see", broken)
+    run = whole(tmp_path / "run")
+    run.history()
+    write_all(judge_folder(run.folder))
+    assert all((run.folder / name).is_file() for name in REPORT_FILES)
+    samples = prometheus_samples((run.folder / PROMETHEUS_FILE).read_text())
+    assert samples["rig_verdict"] == 0
+    assert "rig_session_slots" in samples
+    assert not samples.keys() & {"rig_callers", "rig_sessions_open", "rig_session_slots_free"}
+
+
+def test_nothing_is_found_of_processes_that_nobody_watched(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run", pipeline=EXTERNAL_YAML)
+    run.history()
+    samples = samples_of(judged(judge_folder(run.folder)))
+    assert series("rig_check_findings", check="liveness") not in samples
+    assert samples[series("rig_check_findings", check="progress")] == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rig.report import judge_folder
-from rig.report.summary import summarise
+from rig.report.summary import provenance, summarise
 from tests.report.runs import whole
 
 UPSTREAM = [
@@ -92,3 +92,10 @@ def test_values_are_in_the_unit_of_their_name(tmp_path: Path) -> None:
     assert (summary["total_audio_duration_s"], summary["total_audio_frames"]) == (1.0, 24_000)
     assert (summary["completed"], summary["failed"], summary["yield_rate"]) == (1, 0, None)
     assert summary["rtfx"] == pytest.approx(1.0 / summary["duration"])
+
+
+@pytest.mark.parametrize("content", ["", "null", "[" * 20_000, "{]"], ids=["empty", "null", "deep", "broken"])
+def test_a_provenance_that_is_none_is_empty(tmp_path: Path, content: str) -> None:
+    run = whole(tmp_path / "run")
+    (run.folder / "provenance.json").write_text(content)
+    assert provenance(run.history()) == {}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rig.watch.labels import HELPER, STARTING, label, label_of_log
+from rig.events.types import HELPER, STARTING
+from rig.watch.labels import label, label_of_log
 
 API_TITLE = "/venv/bin/python -m vllm_omni.entrypoints.cli.main serve /model --omni"
 SPAWN_TITLE = "/venv/bin/python -c from multiprocessing.spawn import spawn_main; spawn_main(5) --multiprocessing-fork"

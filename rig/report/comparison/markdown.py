@@ -1,18 +1,19 @@
 """comparison.md: the comparison as a text, for pull requests and step summaries."""
 
+from rig.report.blocks import items, plain, table
 from rig.report.comparison import limits, words
 from rig.report.comparison.content import Comparison
-from rig.report.markdown import table
+from rig.report.pool import BEYOND
 
-FEW = "°: fewer than 5 values lie beyond this place of the distribution; chance decides it."
+FEW = f"°: fewer than {BEYOND} values lie beyond this place of the distribution; chance decides it."
 
 
 def render(comparison: Comparison) -> str:
     """The whole text."""
     warnings = limits.warnings(comparison)
     blocks = [
-        f"# {title(comparison)}",
-        *(["**Before you read the figures, this comparison cannot tell:**", _list(warnings)] if warnings else []),
+        f"# {plain(title(comparison))}",
+        *(["**Before you read the figures, this comparison cannot tell:**", items(warnings)] if warnings else []),
         "## Verdicts",
         table(("side", "run", "verdict", "what it came to"), _runs(comparison)),
         table(words.heads(comparison, "check"), _checks(comparison)),
@@ -26,7 +27,7 @@ def render(comparison: Comparison) -> str:
         "## What differs",
         _different(comparison),
         "## What this comparison cannot tell",
-        _list(limits.limits(comparison)),
+        items(limits.limits(comparison)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -56,7 +57,3 @@ def _different(comparison: Comparison) -> str:
     if not comparison.different:
         return "Nothing that the runs recorded: config, plan, versions, patches and machine are the same."
     return table(words.heads(comparison, "what"), words.different_rows(comparison))
-
-
-def _list(lines: list[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

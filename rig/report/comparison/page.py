@@ -4,8 +4,8 @@ from string import Template
 
 from rig.report.comparison import curves, limits, markdown, words
 from rig.report.comparison.content import STATISTICS, Comparison
-from rig.report.html.markup import Markup, el, escaped, joined, script_json, table
-from rig.report.html.page import file_of, policy
+from rig.report.html.markup import Markup, el, joined, script_json, table
+from rig.report.html.page import file_of, framed
 from rig.report.html.sections import sign
 from rig.verdict import Verdict
 
@@ -14,14 +14,10 @@ HERE = "rig.report.comparison"
 
 def render(comparison: Comparison) -> str:
     """The whole page, without anything outside of it."""
-    script = file_of("page.js", HERE)
     shown = [(figure, curves.curves_of(figure)) for figure in comparison.figures if any(figure.seen)]
     letters = [side.letter for side in comparison.sides]
     plots = [curves.render(place, figure, drawn, letters) for place, (figure, drawn) in enumerate(shown)]
     parts = {
-        "policy": escaped(policy(script)),
-        "title": escaped(f"comparison · {markdown.title(comparison)}"),
-        "style": file_of("page.css") + file_of("page.css", HERE),
         "head": _head(comparison),
         "verdicts": _verdicts(comparison),
         "counts": _counts(comparison),
@@ -30,10 +26,14 @@ def render(comparison: Comparison) -> str:
         "plots": joined([el("div", *plots, class_="curves")] if plots else [el("p", "No side has a value.")]),
         "different": _different(comparison),
         "limits": el("ul", *(el("li", line) for line in limits.limits(comparison))),
-        "data": script_json(curves.readout(shown, letters)),
-        "script": script,
     }
-    return Template(file_of("page.html", HERE)).substitute(parts)
+    return framed(
+        f"comparison · {markdown.title(comparison)}",
+        Template(file_of("page.html", HERE)).substitute(parts),
+        style=file_of("page.css") + file_of("page.css", HERE),
+        script=file_of("page.js", HERE),
+        data=script_json(curves.readout(shown, letters)),
+    )
 
 
 def _head(comparison: Comparison) -> Markup:

@@ -124,7 +124,7 @@ def count_rows(comparison: Comparison) -> list[tuple[str, ...]]:
         ("runs", lambda side: f"{len(side.digests)}"),
         ("recorded for", lambda side: f"{sum(run.duration_s for run in side.digests):,.0f} s"),
         ("processes of the server that died", _deaths),
-        ("turns lost: no reply, no end, or cut off", _lost),
+        ("turns lost: no reply, no end, or connection lost", _lost),
         ("turns by outcome", _turns),
         ("calls", lambda side: f"{sum(run.calls for run in side.digests):,}"),
         ("sessions opened", lambda side: f"{sum(run.sessions for run in side.digests):,}"),

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rig.errors import UsageError
+from rig.files import replace
 from rig.report.comparison import markdown, page
 from rig.report.comparison.content import Side, compare
-from rig.report.write import replace
 
 PAGE_FILE = "comparison.html"
 TEXT_FILE = "comparison.md"
@@ -22,10 +21,6 @@ def write_comparison(out: Path, sides: Sequence[Side]) -> tuple[Path, ...]:
     """
     comparison = compare(sides)
     made = {PAGE_FILE: page.render(comparison), TEXT_FILE: markdown.render(comparison)}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in made.items():
-            replace(out / name, text.encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {out}: {error.strerror}; name another folder with --out") from error
+    for name, text in made.items():
+        replace(out / name, text.encode(), "name another folder with --out", make_folder=True)
     return tuple(out / name for name in made)

@@ -1,19 +1,19 @@
 """Rows to files: CSV with the standard library, Parquet with pyarrow, which no profile installs."""
 
 import csv
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from rig.errors import UsageError
+from rig.files import whole
 from rig.history import History
 from rig.report.export.samples import COLUMNS, Row, stream
 
 CSV_FILE = "samples.csv"
 PARQUET_FILE = "samples.parquet"
 GROUP_ROWS = 100_000
+REMEDY = "name another folder with --out"
 
 NO_PYARROW = (
     "Parquet needs pyarrow, the extra `parquet`, which no profile installs: "
@@ -24,7 +24,7 @@ NO_PYARROW = (
 def write_csv(history: History, path: Path) -> int:
     """Write all rows below a line with the names of the columns; an absent value is empty. How many rows."""
     count = 0
-    with _whole(path) as work, work.open("w", encoding="utf-8", newline="") as file:
+    with whole(path, REMEDY) as work, work.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for rows in stream(history):
@@ -42,7 +42,7 @@ def write_parquet(history: History, path: Path) -> int:
         raise UsageError(NO_PYARROW) from error
     schema = _schema(pyarrow)
     count = 0
-    with _whole(path) as work, pyarrow.parquet.ParquetWriter(work, schema, compression="zstd") as writer:
+    with whole(path, REMEDY) as work, pyarrow.parquet.ParquetWriter(work, schema, compression="zstd") as writer:
         for rows in _groups(history):
             columns = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
             writer.write_table(pyarrow.table(columns, schema=schema))
@@ -84,16 +84,3 @@ def _spelt(row: Row) -> tuple[object, ...]:
     """Times to the microsecond, which is what is measured, and truth as programs spell it."""
     told = row._replace(at_s=round(row.at_s, 6), value=round(row.value, 6))
     return (*told[:-1], "true" if row.corrected else "false")
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A place to write, which takes the place of `path` when all went well."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield work
-        os.replace(work, path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; name another folder with --out") from error
-    finally:
-        work.unlink(missing_ok=True)

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from rig.errors import UsageError
+from rig.errors import RigError, UsageError
+from rig.files import replace
 from rig.history import RUN_FILE
 from rig.report.digest import Digest, digest_of
 from rig.report.gate.standing import gated
 from rig.report.judgement import judge_folder
-from rig.report.write import replace
+from rig.report.pool import pool
 from rig.verdict import Verdict
 
 _STAMPED = re.compile(r"\d{8}T\d{6}Z-")
@@ -23,7 +24,7 @@ _NOT_KEPT = ("provenance.host", "provenance.argv")
 class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One or more runs of one config on one kind of machine; their figures are pooled."""
 
-    runs: tuple[Digest, ...]
+    runs: Annotated[tuple[Digest, ...], msgspec.Meta(min_length=1)]
     kind: Literal["rig-baseline"] = "rig-baseline"
     schema_version: Literal[1] = 1
 
@@ -38,11 +39,13 @@ def read_baseline(path: Path) -> Baseline:
     if path.is_dir():
         return Baseline((digest_of(judge_folder(path)),))
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Baseline)
+        baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
+        pool(baseline.runs)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; give a run folder or a baseline file") from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RigError) as error:
         raise UsageError(f"{path} is no baseline ({error}); make one with: rig gate --save RUN --to FILE") from error
+    return baseline
 
 
 def save_baseline(path: Path, runs: Sequence[Path]) -> Baseline:
@@ -58,11 +61,8 @@ def save_baseline(path: Path, runs: Sequence[Path]) -> Baseline:
         if found:
             raise UsageError(f"{digests[0].run} and {digest.run} are no one baseline: {'; '.join(map(str, found))}")
     baseline = Baseline(digests)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace(path, msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; name another file with --to") from error
+    content = msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n"
+    replace(path, content, "name another file with --to", make_folder=True)
     return baseline
 
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from rig.report.blocks import plain, table
 from rig.report.gate.decide import Decision
-from rig.report.markdown import table
 
 GATE_FILE = "gate.json"
 
@@ -20,7 +20,7 @@ def as_text(decision: Decision) -> str:
 def as_markdown(decision: Decision) -> str:
     """For a step summary."""
     blocks = [
-        f"# Gate: {decision.sentence}",
+        f"# Gate: {plain(decision.sentence)}",
         f"Run `{decision.run}` (verdict {decision.verdict}) against `{decision.baseline}`.",
     ]
     if decision.lines:

@@ -58,11 +58,7 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
     found = incidents_of(history, gathered)
     rows = timeline.rows_of(history, gathered, found)
     scale = timeline.scale_of(history, gathered)
-    script = file_of("page.js")
     parts = {
-        "policy": escaped(policy(script)),
-        "title": escaped(f"{judgement.verdict.upper()} · {history.folder.name}"),
-        "style": file_of("page.css"),
         "symbols": svg.symbols(),
         "verdict": sections.verdict(judgement),
         "incidents": sections.incidents(history, found, gathered),
@@ -76,10 +72,27 @@ def render(judgement: Judgement, gathered: Gathered) -> str:
         "checks": sections.checks(judgement),
         "provenance": sections.origin(judgement),
         "limits": sections.limits(judgement),
-        "data": script_json(timeline.readout(rows, scale)),
+    }
+    return framed(
+        f"{judgement.verdict.upper()} · {history.folder.name}",
+        Template(file_of("page.html")).substitute(parts),
+        style=file_of("page.css"),
+        script=file_of("page.js"),
+        data=script_json(timeline.readout(rows, scale)),
+    )
+
+
+def framed(title: str, body: str, *, style: str, script: str, data: Markup) -> str:
+    """A whole page around what is shown, which runs this script and no other and asks for nothing from anywhere."""
+    parts = {
+        "policy": escaped(_policy(script)),
+        "title": escaped(title),
+        "style": style,
+        "body": body,
+        "data": data,
         "script": script,
     }
-    return Template(file_of("page.html")).substitute(parts)
+    return Template(file_of("frame.html")).substitute(parts)
 
 
 def file_of(name: str, package: str = "rig.report.html") -> str:
@@ -87,7 +100,7 @@ def file_of(name: str, package: str = "rig.report.html") -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def policy(script: str) -> str:
+def _policy(script: str) -> str:
     """A policy for the browser: this script and no other, nothing from anywhere."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     rules: Sequence[str] = (

@@ -10,9 +10,6 @@ from rig.report.html.bins import Axis, Peaks
 
 MIB = 1 << 20
 
-NO_STAGE = frozenset({"helper", "starting"})
-"""Labels of short-lived children, and of processes that have not said yet which stage they are."""
-
 
 @dataclass
 class Life:
@@ -48,10 +45,10 @@ def lives_of(history: History) -> list[Life]:
         match event:
             case ev.ProcessSeen():
                 first_seen.setdefault(event.pid, at_s)
-                if event.stage not in NO_STAGE:
+                if event.stage not in ev.NO_STAGE:
                     # A process is seen before it has a title: it lives from then.
                     lives[event.pid] = Life(event.stage, event.pid, first_seen[event.pid], title=event.title)
-            case ev.ProcessDied() if event.pid in lives or event.stage not in NO_STAGE:
+            case ev.ProcessDied() if event.pid in lives or event.stage not in ev.NO_STAGE:
                 life = lives.setdefault(event.pid, Life(event.stage, event.pid, first_seen.get(event.pid, at_s)))
                 life.to_s, life.how, life.died = at_s, how_ended(event), not event.expected
                 life.last_lines, life.title = tuple(event.last_lines), event.title

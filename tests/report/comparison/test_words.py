@@ -64,7 +64,7 @@ def test_verdicts_checks_and_counts_stand_side_by_side(tmp_path: Path) -> None:
     assert ("progress", [("pass", "pass"), ("fail", "fail")]) in check_rows(comparison)
     assert ("B", "after", "progress", "fail") in [found[:4] for found in failed_checks(comparison)]
     counts = {row[0]: row[1:] for row in count_rows(comparison)}
-    assert counts["turns lost: no reply, no end, or cut off"] == ("0 of 2", "1 of 2")
+    assert counts["turns lost: no reply, no end, or connection lost"] == ("0 of 2", "1 of 2")
     assert counts["processes of the server that died"] == ("0", "0")
 
 

@@ -23,10 +23,15 @@ def test_the_same_runs_make_the_same_files_in_the_place_of_the_old_ones(tmp_path
     assert [path.read_bytes() for path in write_comparison(tmp_path / "out", both)] == first
 
 
-def test_a_place_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("out", ["file", "taken"])
+def test_a_place_that_cannot_be_written_is_a_usage_error_with_its_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str
+) -> None:
     left, right = run_of(tmp_path / "left", [100]), run_of(tmp_path / "right", [100])
     (tmp_path / "file").touch()
-    assert main(["compare", str(left), str(right), "--out", str(tmp_path / "file")]) == 3
+    (tmp_path / "taken" / COMPARISON_FILES[0]).mkdir(parents=True)
+    assert main(["compare", str(left), str(right), "--out", str(tmp_path / out)]) == 3
+    assert capsys.readouterr().err.endswith("; name another folder with --out\n")
 
 
 @pytest.mark.timeout(300)

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +45,15 @@ def test_a_saved_file_is_the_same_baseline_as_the_run_and_keeps_no_host(tmp_path
     assert saved.name == live.name == "run"
 
 
+@pytest.mark.parametrize("place", ["taken", "file/base.json"])
+def test_a_file_that_cannot_be_written_is_a_usage_error_with_its_remedy(tmp_path: Path, place: str) -> None:
+    run = passed(tmp_path / "run")
+    (tmp_path / "file").touch()
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(UsageError, match="; name another file with --to"):
+        save_baseline(tmp_path / place, [run])
+
+
 def test_a_run_that_did_not_pass_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="run is no baseline: FAIL: progress"):
         save_baseline(tmp_path / "base.json", [run_of(tmp_path / "run", [9_000])])
@@ -63,6 +74,28 @@ def test_what_is_neither_a_run_nor_a_baseline_is_refused(tmp_path: Path) -> None
     for path in (tmp_path / "missing.json", tmp_path / "other.json", tmp_path):
         with pytest.raises(RigError):
             read_baseline(path)
+
+
+def garbled(saved: dict[str, Any]) -> None:
+    saved["runs"][0]["measures"][0]["hdr"] = "é"
+
+
+def without_runs(saved: dict[str, Any]) -> None:
+    saved["runs"] = []
+
+
+@pytest.mark.parametrize("spoil", [garbled, without_runs])
+def test_a_baseline_that_holds_garbage_is_one_line_that_names_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    run, path = passed(tmp_path / "run"), tmp_path / "base.json"
+    save_baseline(path, [run])
+    saved = json.loads(path.read_text())
+    spoil(saved)
+    path.write_text(json.dumps(saved))
+    assert main(["gate", str(run), str(path)]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"rig: {path} is no baseline (")
 
 
 def test_the_newest_run_is_the_one_with_the_latest_time_in_its_name(tmp_path: Path) -> None:
