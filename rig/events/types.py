@@ -166,9 +166,8 @@ class ProcessDied(Event, frozen=True, tag="process_died"):
         """How it ended, as far as that is known, in words that follow its name."""
         if self.signal is not None:
             return f"was killed by {self.signal}"
-        if self.exit_status is not None:
-            return f"exited with status {self.exit_status}"
-        return "died (status not known)"
+        known = self.exit_status is not None
+        return f"exited with status {self.exit_status}" if known else "died (status not known)"
 
     @property
     def is_fault(self) -> bool:
