@@ -56,6 +56,11 @@ class Guarded(Generic[Result]):
         """The fold itself; None when it raised."""
         return None if self._crash is not None else self._fold
 
+    @property
+    def crash(self) -> Crash | None:
+        """What it has raised so far."""
+        return self._crash
+
     def see(self, calls: Iterable[Call]) -> None:
         """Show the fold some calls; after a crash it sees no more."""
         if self._fold is None or self._crash is not None:
@@ -75,7 +80,8 @@ class Guarded(Generic[Result]):
         try:
             return self._fold.result()
         except Exception as error:
-            raise Crash(error) from error
+            self._crash = Crash(error)
+            raise self._crash from error
 
 
 class Seer(Protocol):

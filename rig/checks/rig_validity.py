@@ -1,7 +1,8 @@
 """Rig validity: the callers themselves kept time. A rig that could not keep up proves nothing.
 
 Frames of the microphone must leave when they are due (median below 10 ms, 99th percentile below 50 ms late), and calls
-that have a slot must begin when they are due. It never fails: a slow rig makes the run unknown.
+that have a slot must begin when they are due. It never fails: a slow rig makes the run unknown, and
+so does one whose own figures or counts crashed (added by rig/report/judgement.py).
 Cannot see: that a single caller stood still while thousands kept time; lateness of what the callers read.
 """
 

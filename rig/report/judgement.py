@@ -1,14 +1,16 @@
 """A run judged: its history, every check, every figure and the totals, from one pass over the journals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
+import msgspec
 from prometheus_client.metrics_core import Metric as Family
 
 from rig.checks import CHECKS, results
 from rig.checks.completeness import Completeness
-from rig.fold import Guarded, run_folds
+from rig.fold import Crash, Guarded, run_folds
 from rig.history import History, load
 from rig.measure import FIGURES, figures
 from rig.measure.figure import Figure
@@ -18,7 +20,7 @@ from rig.recorder.callers import CallerActs, CallerLog
 from rig.recorder.timeline import Timelines, timelines_of
 from rig.report.html.gather import Gather, Gathered
 from rig.report.metrics import judged
-from rig.verdict import CheckResult, Verdict, merge
+from rig.verdict import CheckResult, Finding, Verdict, merge
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Judgement:
     measures: tuple[Guarded[Figure], ...]
     """The measures themselves, for whoever shows their values in another way."""
     counts: Guarded[CallCounts]
-    """Asked when the metrics are made; see `gathered`."""
+    """Asked when the metrics are made."""
 
     @property
     def verdict(self) -> Verdict:
@@ -79,13 +81,31 @@ def judge_folder(folder: Path) -> Judgement:
     callers = Guarded(CallerLog, history)
     counts = Guarded(CallCountsFold, history)
     run_folds(history, (*checks, *measures, totals, gathered, callers, counts))
+    found, told = results(CHECKS, checks), figures(history, measures)
+    crashes = [crash for crash in (*(measure.crash for measure in measures), counts.crash) if crash is not None]
     return Judgement(
         history,
-        results(CHECKS, checks),
-        figures(history, measures),
+        _with_crashes(found, crashes) if crashes else found,
+        told,
         totals.result(),
         gathered,
         callers,
         tuple(measures),
         counts,
+    )
+
+
+def _with_crashes(checks: tuple[CheckResult, ...], crashes: Sequence[Crash]) -> tuple[CheckResult, ...]:
+    """A rig that could not take its own figures is not valid, however well its callers kept time."""
+    findings = tuple(Finding(f"a figure or a count crashed: {crash}") for crash in crashes)
+    return tuple(
+        msgspec.structs.replace(
+            check,
+            verdict=Verdict.UNKNOWN,
+            summary=f"{len(crashes)} of the rig's own figures and counts crashed; {check.summary}",
+            findings=(*findings, *check.findings),
+        )
+        if check.check == "rig_validity"
+        else check
+        for check in checks
     )

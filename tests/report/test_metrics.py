@@ -55,7 +55,7 @@ def test_calls_without_an_end_and_without_a_rig_are_told_as_they_are(tmp_path: P
     assert samples["rig_callers"] == 1
 
 
-def test_counting_the_calls_that_crashes_takes_its_own_metrics_along_and_no_verdict(
+def test_counting_the_calls_that_crashes_takes_its_own_metrics_along_and_is_no_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_: CallCountsFold, call: Call) -> None:
@@ -67,7 +67,7 @@ def test_counting_the_calls_that_crashes_takes_its_own_metrics_along_and_no_verd
     write_all(judge_folder(run.folder))
     assert all((run.folder / name).is_file() for name in REPORT_FILES)
     samples = prometheus_samples((run.folder / PROMETHEUS_FILE).read_text())
-    assert samples["rig_verdict"] == 0
+    assert samples["rig_verdict"] == samples[series("rig_check_verdict", check="rig_validity")] == 2
     assert "rig_session_slots" in samples
     assert not samples.keys() & {"rig_callers", "rig_sessions_open", "rig_session_slots_free"}
 
