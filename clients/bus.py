@@ -5,9 +5,8 @@ Under gevent the publisher's threads are greenlets, and its socket waits in the 
 
 from argparse import Namespace
 from collections.abc import Callable
-from pathlib import Path
 
-from rig.bus.address import Address, parse
+from rig.bus.address import Address, of_environment
 from rig.bus.publisher import Publisher
 from rig.bus.wire import Place
 from rig.errors import UsageError
@@ -33,18 +32,10 @@ def settings(options: Namespace, own: dict[str, str]) -> dict[str, str]:
 
 def address_of(chosen: dict[str, str]) -> Address | None:
     """The broker; None without one. Raises UsageError."""
-    if "rig_bus_url" not in chosen:
-        return None
-    if "rig_bus_run" not in chosen:
+    address = of_environment({name.upper(): value for name, value in chosen.items()})
+    if address is not None and "rig_bus_run" not in chosen:
         raise UsageError("--rig-bus-url needs --rig-bus-run: the name of the results folder of the run")
-    ca_file = chosen.get("rig_bus_ca_file")
-    return parse(
-        chosen["rig_bus_url"],
-        user=chosen.get("rig_bus_user"),
-        password_env=chosen.get("rig_bus_password_env"),
-        ca_file=None if ca_file is None else Path(ca_file),
-        insecure=chosen.get("rig_bus_insecure") == "1",
-    )
+    return address
 
 
 def publish(

@@ -56,7 +56,8 @@ def attach(web_ui: "WebUI", file: str) -> None:
     app = web_ui.app
     assert app is not None
     path = Path(file) if file else None
-    base = web_ui.environment.parsed_options.web_base_path if web_ui.environment.parsed_options else ""
+    options = web_ui.environment.parsed_options
+    base = (options.web_base_path if options else None) or ""
     rig = Blueprint("rig", __name__, url_prefix=base or None)
     web_ui.template_args |= {
         "extended_tabs": [*web_ui.template_args.get("extended_tabs", []), TAB],
@@ -66,18 +67,18 @@ def attach(web_ui: "WebUI", file: str) -> None:
     @rig.route("/rig")
     @web_ui.auth_required_if_enabled
     def page() -> str:
-        return render(path, f"{base or ''}/")
+        return render(path, f"{base}/")
 
     @app.before_request
     def leave_it_to_the_rig() -> tuple[str, int] | None:
         # A load that somebody ends or changes here would be judged as if it were the planned one.
-        steering = request.path in (f"{base or ''}{action}" for action in STEERING)
+        steering = request.path in (f"{base}{action}" for action in STEERING)
         return (DRIVEN, 403) if steering and path is not None else None
 
     @app.after_request
     def with_rows(response: Response) -> Response:
         # As Locust's documentation has it: a tab's rows come with the answer that its page asks for anyway.
-        if request.path != f"{base or ''}{STATS_PATH}" or not response.is_json:
+        if request.path != f"{base}{STATS_PATH}" or not response.is_json:
             return response
         content = json.loads(response.get_data())
         rows = [{"what": what, "how": how} for what, how in rows_of(path)]

@@ -12,19 +12,6 @@ results_writable() {
   exit 3
 }
 
-# beside_the_run COMMAND...: runs a command until the run is over, and passes on a request to stop.
-beside_the_run() {
-  "$@" &
-  command=$!
-  trap 'kill -TERM "$command" 2>/dev/null' TERM INT
-  until_over &
-  over=$!
-  while kill -0 "$command" 2>/dev/null && kill -0 "$over" 2>/dev/null; do sleep 0.2; done
-  kill -TERM "$command" "$over" 2>/dev/null || true
-  if [ -e "$CONTROL/started" ] && flock -n "$CONTROL/lock" true; then leave_control; fi
-  wait "$command" || return $?
-}
-
 # One Locust worker after another: each load, and each probe of the slots, has a master of its own.
 workers() {
   child=
@@ -60,11 +47,11 @@ rig)
 server)
   # The run that this server was made for, unless the rig is told another one.
   printf '%s\n' "$RIG_RUN_FILE" >"$CONTROL/run_file"
-  beside_the_run rig host --listen 0.0.0.0:8098 --serve-on 0.0.0.0 --serve-port 8000 \
+  serve_until_over rig host --listen 0.0.0.0:8098 --serve-on 0.0.0.0 --serve-port 8000 \
     --results "$results" --token-file "$CONTROL/token"
   ;;
 worker)
-  beside_the_run workers
+  serve_until_over workers
   ;;
 *)
   echo "entrypoint.sh: unknown role '$1'; use rig, server or worker" >&2

@@ -45,6 +45,20 @@ leave_control() {
   rm -f "$CONTROL/started" "$CONTROL/password" "$CONTROL/token" "$CONTROL/run_file"
 }
 
+# serve_until_over COMMAND...: runs a command until the run is over, and passes on a request to stop.
+serve_until_over() {
+  "$@" &
+  served=$!
+  trap 'kill "$served" 2>/dev/null' TERM INT
+  until_over &
+  over=$!
+  # Whichever ends first: the run, or the command, which then is not there any more for its health check either.
+  while kill -0 "$served" 2>/dev/null && kill -0 "$over" 2>/dev/null; do sleep 0.2; done
+  kill "$served" "$over" 2>/dev/null || true
+  if [ -e "$CONTROL/started" ] && flock -n "$CONTROL/lock" true; then leave_control; fi
+  wait "$served" || return $?
+}
+
 # until_over: returns when the rig has been there and is gone. A little later, so that the rig is always the first to end:
 # `up --exit-code-from rig` stops everything at the first end, and takes that for the rig's.
 until_over() {

@@ -6,12 +6,10 @@ a comparison that ends early has lost nothing.
 """
 
 import asyncio
-import fcntl
 import os
 import signal
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -32,15 +30,17 @@ from rig.drive import Callers
 from rig.errors import RigError, UsageError
 from rig.events.types import EndReason
 from rig.explained import EXPLAINABLE
-from rig.folder import plain_name
+from rig.folder import new_folder
 from rig.golden import faults
 from rig.live import View
-from rig.pipeline.shared import SharedServer
+from rig.pipeline.shared import Series, SharedServer
 from rig.prepare import prepare
 from rig.report import ab as pages
 from rig.report import judge_folder, write_all
 from rig.report.comparison import Side, write_comparison
-from rig.run import Host, carry_out
+from rig.report.comparison.content import judged_digest
+from rig.report.digest import Digest, digest_of
+from rig.run import carry_out
 from rig.slots import settle_s
 from rig.verdict import Verdict
 from rig.watch import log_signatures
@@ -48,8 +48,10 @@ from rig.watch import log_signatures
 MUST_PASS = ("liveness", "slots", "shutdown", "progress")
 """Checks that a run must pass so that another one may use its server."""
 
-AS_PLANNED = "as planned"
 SERVERS_DIR = "servers"
+
+Digests = dict[Path, Digest]
+"""Digests of runs that were judged here, by their whole paths: judging is what costs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def start(wanted: Wanted, view: View, callers: type[Callers] = Callers) -> Recor
     """Make a whole comparison. Raises UsageError before anything is started, and never leaves a process."""
     variants = _variants(wanted.a, wanted.b, wanted.bugs)
     config, hardware_label, pipeline_file = _read(wanted.run_file, variants)
-    folder = _make_folder(wanted.results, wanted.run_file)
+    folder = new_folder(wanted.results, wanted.run_file, "ab")
     record = Record(
         id=folder.name,
         question=config.question,
@@ -82,30 +84,34 @@ def start(wanted: Wanted, view: View, callers: type[Callers] = Callers) -> Recor
         pairs=wanted.pairs,
         seed=config.seed if wanted.seed is None else wanted.seed,
     )
-    records.write(folder, record)
-    return _Comparison(folder, record, variants, config, view, callers).make()
+    with records.held(folder):
+        records.write(folder, record)
+        return _Comparison(folder, record, variants, config, view, callers).make()
 
 
 def resume(folder: Path, view: View, callers: type[Callers] = Callers) -> Record:
     """Go on with a comparison that ended early. Runs that were interrupted are made again. Raises UsageError."""
-    record = records.read(folder)
-    variants = _variants(record.a, record.b, record.bugs)
-    run_file = Path(record.run_file)
-    config, _, pipeline_file = _read(run_file, variants)
-    for made in record.runs:
-        _refuse_changed(folder / made.folder, run_file, made.seed, variants[made.side], pipeline_file)
-    whole = tuple(made for made in record.runs if made.facts.end not in (None, EndReason.INTERRUPTED))
-    record = msgspec.structs.replace(record, runs=whole, ended="going on")
-    return _Comparison(folder, record, variants, config, view, callers).make()
+    with records.held(folder):
+        record = records.read(folder)
+        variants = _variants(record.a, record.b, record.bugs)
+        run_file = Path(record.run_file)
+        config, _, pipeline_file = _read(run_file, variants)
+        for made in record.runs:
+            _refuse_changed(folder / made.folder, run_file, made.seed, variants[made.side], pipeline_file)
+        whole = tuple(made for made in record.runs if made.facts.end not in (None, EndReason.INTERRUPTED))
+        record = msgspec.structs.replace(record, runs=whole, ended=records.GOING_ON)
+        return _Comparison(folder, record, variants, config, view, callers).make()
 
 
 def judge(folder: Path) -> Record:
     """Judge every run of a comparison again, and the comparison from them. Raises RigError."""
-    record = records.read(folder)
-    runs = tuple(msgspec.structs.replace(made, facts=_judged(folder / made.folder)) for made in record.runs)
-    record = msgspec.structs.replace(record, runs=runs).compared()
-    _write(folder, record)
-    _write_page(folder, record)
+    digests: Digests = {}
+    with records.held(folder):
+        record = records.read(folder)
+        runs = tuple(msgspec.structs.replace(one, facts=_judged(folder / one.folder, digests)) for one in record.runs)
+        record = msgspec.structs.replace(record, runs=runs).compared()
+        _write(folder, record)
+        _write_page(folder, record, digests)
     return record
 
 
@@ -122,6 +128,8 @@ def _read(run_file: Path, variants: dict[SideName, Variant]) -> tuple[RunConfig,
         except UsageError as error:
             raise UsageError(f"{variant.spec!r}: {error}") from error
     assert not isinstance(pipeline, ExternalServer), "a variant refuses a server that somebody else runs"
+    if config.metrics.enabled:
+        raise UsageError(f"{run_file}: a comparison serves no /metrics; set metrics.enabled to false")
     return config, pipeline.hardware_label, pipeline_file
 
 
@@ -135,22 +143,10 @@ def _refuse_changed(run: Path, run_file: Path, seed: int, variant: Variant, pipe
             raise UsageError(f"{run_file} or {pipeline_file} has changed since {run}: begin a new comparison")
 
 
-def _make_folder(results: Path, run_file: Path) -> Path:
-    folder = results / f"{_stamp()}-ab-{plain_name(run_file)}-{os.getpid()}"
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
-    return folder
-
-
-def _stamp() -> str:
-    return datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-
-
-def _judged(run: Path) -> Facts:
+def _judged(run: Path, digests: Digests) -> Facts:
     judgement = judge_folder(run)
     write_all(judgement)
+    digests[run.resolve()] = digest_of(judgement)
     return pages.facts_from(judgement)
 
 
@@ -159,12 +155,13 @@ def _write(folder: Path, record: Record) -> None:
     pages.write(folder, record)
 
 
-def _write_page(folder: Path, record: Record) -> None:
-    """The sides' figures and distributions as a page, once both sides have runs."""
+def _write_page(folder: Path, record: Record, digests: Digests) -> None:
+    """The sides' figures and distributions as a page, once both sides have runs; those without a digest are judged."""
     runs = {side: [folder / made.folder for made in record.runs if made.side == side] for side in records.SIDES}
     if all(runs.values()):
         labels = {"a": f"A: {record.a}", "b": f"B: {record.b}"}
-        write_comparison(folder, [Side(labels[side], runs[side]) for side in records.SIDES])
+        sides = [Side(labels[side], runs[side]) for side in records.SIDES]
+        write_comparison(folder, sides, lambda run: digests.get(run.resolve()) or judged_digest(run))
 
 
 def _fatal(line: str) -> str | None:
@@ -193,6 +190,7 @@ class _Comparison:
         done = {(made.pair, made.side) for made in record.runs}
         self._todo = [one for one in records.order(record.pairs, record.seed) if (one.pair, one.side) not in done]
         self._last_folder: Path | None = None
+        self._digests: Digests = {}
         # Also those of runs that are made again: a server's folder is never used twice.
         self._servers = len(list((folder / SERVERS_DIR).glob("*")))
         self._server: SharedServer | None = None
@@ -203,32 +201,30 @@ class _Comparison:
     def make(self) -> Record:
         """Make every run that is to be made. Whatever happens, what was made is on disk and no server is left."""
         self._view.say(f"comparison in {self._folder}: {len(self._todo)} runs")
-        # A lock on the folder itself: it goes with the process, however that ends.
-        held = os.open(self._folder, os.O_RDONLY)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(held)
-            raise UsageError(f"{self._folder} is being made by another rig; wait for its end") from None
         try:
             asyncio.run(self._make())
         except RigError:
             if self._record.runs:
                 self._view.say(f"what is there can be judged: rig ab --judge {self._folder}")
             raise
-        finally:
-            os.close(held)
-        ended = "stopped by the user" if self._interrupted.is_set() else AS_PLANNED
+        ended = records.AS_PLANNED
+        if self._interrupted.is_set():
+            ended = "stopped by the user"
+            self._judge_last()
         self._record = msgspec.structs.replace(self._record, ended=ended).compared()
         _write(self._folder, self._record)
-        if not self._interrupted.is_set():
-            _write_page(self._folder, self._record)
-        else:
-            # The last run may have been given the stop of its server since it was judged.
-            self._record = judge(self._folder)
+        _write_page(self._folder, self._record, self._digests)
+        if self._interrupted.is_set():
             for way in ("judge", "resume"):
                 self._view.say(f"to {way} what is there: rig ab --{way} {self._folder}")
         return self._record
+
+    def _judge_last(self) -> None:
+        """The last run may have been given the stop of its server since it was judged."""
+        if self._record.runs:
+            *before, last = self._record.runs
+            last = msgspec.structs.replace(last, facts=_judged(self._folder / last.folder, self._digests))
+            self._record = msgspec.structs.replace(self._record, runs=(*before, last))
 
     async def _make(self) -> None:
         try:
@@ -255,7 +251,6 @@ class _Comparison:
             self._servers += 1
             self._server = SharedServer(self._folder / SERVERS_DIR / f"{self._servers:02d}")
         self._announce(planned, reused)
-        await self._next_second()
         prepared = prepare(
             self._config_file,
             self._folder.parent,
@@ -265,8 +260,8 @@ class _Comparison:
             told={"ab": self._record.id, "side": planned.side, "pair": planned.pair, "server_reused": reused},
         )
         self._last_folder = prepared.folder
-        host = Host(self._server, self._interrupted, keep)
-        await carry_out(prepared, self._view, self._callers, host)
+        series = Series(self._server, self._interrupted, keep)
+        await carry_out(prepared, self._view, self._callers, series)
         self._listen()
         ended_ns = monotonic_ns()
         made = Made(
@@ -277,7 +272,7 @@ class _Comparison:
             server=self._servers,
             reused=reused,
             wall_s=0.0,
-            facts=await asyncio.to_thread(_judged, prepared.folder),
+            facts=await asyncio.to_thread(_judged, prepared.folder, self._digests),
             fresh_because="" if reused else self._fresh_because,
         )
         made = await self._let_go(made, prepared.folder, keep=keep, ended_ns=ended_ns)
@@ -290,11 +285,6 @@ class _Comparison:
     @property
     def _config_file(self) -> Path:
         return Path(self._record.run_file)
-
-    async def _next_second(self) -> None:
-        """Folders are named by the second of their run: one that ended at once must not take the next one's name."""
-        while self._last_folder is not None and self._last_folder.name.startswith(_stamp()):
-            await asyncio.sleep(0.1)
 
     async def _let_go(self, made: Made, run: Path, *, keep: bool, ended_ns: int) -> Made:
         """Leave a sound server to the next run, else stop it. What happened to it after the run is told."""
@@ -312,7 +302,7 @@ class _Comparison:
             return made
         self._fresh_because = why
         await self._stop_server()
-        return msgspec.structs.replace(made, facts=await asyncio.to_thread(_judged, run))
+        return msgspec.structs.replace(made, facts=await asyncio.to_thread(_judged, run, self._digests))
 
     async def _settle(self, ended_ns: int) -> None:
         """Without a probe of the slots, dropped sessions may still hold some: wait for them as a probe would."""

@@ -12,10 +12,9 @@ from typing import Any, NoReturn, TypeVar
 import shtab
 from pydantic import BaseModel, ValidationError
 
-from rig.ab_command import EXAMPLE as AB_EXAMPLE
-from rig.ab_command import HELP as AB_HELP
-from rig.ab_command import add_arguments as add_ab_arguments
-from rig.config.pipeline import Duplex, Golden, is_bug_file
+from rig.ab_command import add_command as add_ab_command
+from rig.arguments import above_zero, count, port, port_or_free
+from rig.config.pipeline import Duplex, Golden, whole_bug
 from rig.errors import RigError, UsageError, reason
 from rig.host_command import add_elsewhere_options, add_host_command, elsewhere_of
 from rig.pipeline.golden import flag as golden_flag
@@ -25,12 +24,6 @@ from rig.verdict import USAGE_EXIT_CODE
 Settings = TypeVar("Settings", bound=BaseModel)
 Command = Callable[[argparse.Namespace], int]
 
-GIVEN = (
-    *("request_rate", "burstiness", "max_concurrency", "seed", "web_port", "metrics_port", "metrics_host"),
-    *("bus_url", "bus_user", "bus_password_env"),
-)
-"""Arguments of `rig run` that take the place of the run file's settings, by the names of `Overrides`."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
@@ -38,12 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Command = parsed.command
     try:
         return command(parsed)
-    except RigError as error:
+    except (RigError, OSError) as error:
         print(f"rig: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("rig: stopped by the user", file=sys.stderr)
-    except OSError as error:
-        print(f"rig: {error}", file=sys.stderr)
     return USAGE_EXIT_CODE
 
 
@@ -75,31 +66,14 @@ def build_parser() -> argparse.ArgumentParser:
     _add_load_options(run)
     _add_engine_options(run)
     add_elsewhere_options(run)
-    run.add_argument("--web-port", type=_port, metavar="PORT", help="Locust's web UI there while the load goes on")
-    run.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics there while the run goes on")
+    run.add_argument("--web-port", type=port, metavar="PORT", help="Locust's web UI there while the load goes on")
+    run.add_argument(
+        "--metrics-port", type=port_or_free, metavar="PORT", help="serve /metrics there while the run goes on"
+    )
     run.add_argument("--metrics-host", metavar="HOST", help="address of /metrics (default 127.0.0.1)")
     run.set_defaults(command=_run)
 
-    judge = commands.add_parser("judge", help="judge a results folder (again)", example="rig judge results/RUN_ID")
-    judge.add_argument("folder", type=Path, help="results folder of a run")
-    judge.set_defaults(command=_judge)
-
-    add_ab_arguments(commands.add_parser("ab", help=AB_HELP, example=AB_EXAMPLE))
-
-    report = commands.add_parser(
-        "report", help="write the reports of a results folder anew", example="rig report results/RUN_ID"
-    )
-    report.add_argument("folder", type=Path, help="results folder of a run")
-    report.add_argument("--github", action="store_true", help="print a text for a step summary instead of the files")
-    report.set_defaults(command=_report)
-
-    recorder = commands.add_parser(
-        "recorder",
-        help="print what the engines recorded last, and what the callers did",
-        example="rig recorder results/RUN_ID",
-    )
-    recorder.add_argument("folder", type=Path, help="results folder of a run")
-    recorder.set_defaults(command=_recorder)
+    add_ab_command(commands)
 
     check = commands.add_parser(
         "check",
@@ -148,10 +122,10 @@ def _add_tools(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _add_load_options(run: argparse.ArgumentParser) -> None:
     load = run.add_argument_group("load", "instead of what the run file says; spelt as in vllm bench serve")
-    load.add_argument("--request-rate", type=_above_zero, metavar="RATE", help="open-loop calls per second")
-    load.add_argument("--burstiness", type=_above_zero, help="shape of gamma gaps between calls; 1 is Poisson")
+    load.add_argument("--request-rate", type=above_zero, metavar="RATE", help="open-loop calls per second")
+    load.add_argument("--burstiness", type=above_zero, help="shape of gamma gaps between calls; 1 is Poisson")
     load.add_argument(
-        "--max-concurrency", type=_count, metavar="N", help="caller slots: at most this many calls at once"
+        "--max-concurrency", type=count, metavar="N", help="caller slots: at most this many calls at once"
     )
     load.add_argument("--seed", type=int, help="seed of the plan")
 
@@ -176,31 +150,10 @@ def _add_engine_options(run: argparse.ArgumentParser) -> None:
     )
 
 
-def _above_zero(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
-    return value
-
-
-def _port(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text} is no port")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return value
-
-
 def add_golden_arguments(parser: argparse.ArgumentParser) -> None:
     """One argument for each setting of the golden server, with the description that the pipeline file has."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument("--port", type=int, default=8099, help="port to listen on; 0 takes a free one")
+    parser.add_argument("--port", type=port_or_free, default=8099, help="port to listen on; 0 takes a free one")
     parser.add_argument("--served-model-name", default="golden", help="name in /v1/models")
     parser.add_argument("--record", type=Path, help="a new file for the server's own record, JSON lines")
     parser.add_argument("--list-faults", action="store_true", help="list the faults and their settings, start nothing")
@@ -268,63 +221,19 @@ def _add_engine_commands(commands: "argparse._SubParsersAction[_Parser]") -> Non
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from rig.config.overrides import Overrides
+    from rig.config.overrides import OF_RUN, Overrides
     from rig.live import view
     from rig.report import github
     from rig.run import run
 
-    bugs = tuple(str(Path(name).resolve()) if is_bug_file(name) else name for name in arguments.bugs)
-    settings = {name: getattr(arguments, name) for name in GIVEN}
-    overrides = Overrides(**settings, bugs=bugs, patches=tuple(arguments.patches))
+    settings = {name: getattr(arguments, name) for name in OF_RUN}
+    overrides = Overrides(**settings, bugs=tuple(map(whole_bug, arguments.bugs)), patches=tuple(arguments.patches))
     with view() as shown:
         judgement = run(arguments.run_file, arguments.results, shown, overrides, elsewhere=elsewhere_of(arguments))
     github.append(github.of_judgement(judgement))
     print(f"report: {judgement.history.folder / 'report.html'}")
     print(judgement.sentence)
     return judgement.verdict.exit_code
-
-
-def _judge(arguments: argparse.Namespace) -> int:
-    from rig.report import github, judge_folder, write_all
-
-    judgement = judge_folder(arguments.folder)
-    write_all(judgement)
-    github.append(github.of_judgement(judgement))
-    for check in judgement.checks:
-        print(f"{check.verdict:8} {check.check}: {check.summary}")
-    print(judgement.sentence)
-    return judgement.verdict.exit_code
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    from rig.report import github, judge_folder, write_all
-    from rig.report.write import REPORT_FILES
-
-    judgement = judge_folder(arguments.folder)
-    write_all(judgement)
-    told = github.of_judgement(judgement)
-    if not github.append(told) and arguments.github:
-        print(told, end="")
-    if arguments.github:
-        return judgement.verdict.exit_code
-    for name in REPORT_FILES:
-        print(arguments.folder / name)
-    return judgement.verdict.exit_code
-
-
-def _recorder(arguments: argparse.Namespace) -> int:
-    from rig.recorder.folder import not_recorded
-    from rig.recorder.timeline import last_timeline
-    from rig.report import judge_folder
-    from rig.report.recorder import render
-
-    judgement = judge_folder(arguments.folder)
-    history = judgement.history
-    found = judgement.timelines
-    if not found.timelines:
-        found = last_timeline(history, judgement.callers.result())
-    print(render(history, found) or f"not recorded: {not_recorded(history) or 'the rings hold no record'}")
-    return 0
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -18,15 +18,10 @@ def conclude(folder: Path) -> Judgement:
         judgement = judge_folder(folder)
         write_all(judgement)
     except KeyboardInterrupt:
-        raise not_judged(folder) from None
+        raise RigError(f"stopped before the run was judged; do it with: rig judge {folder}") from None
     except RigError as error:
         raise RigError(f"{error}; the run is there, judge it with: rig judge {folder}") from error
     return judgement
-
-
-def not_judged(folder: Path) -> RigError:
-    """For somebody who did not wait for the verdict."""
-    return RigError(f"stopped before the run was judged; do it with: rig judge {folder}")
 
 
 def linger(endpoint: Endpoint, judgement: Judgement, linger_s: float, view: View) -> None:

@@ -16,7 +16,7 @@ from rig.machine import (
     ENGINE_GPU,
     GIB,
     LOCUST_WEB_PORT,
-    SHM_MIB,
+    SHM_GIB,
     Machine,
     probe,
 )
@@ -194,9 +194,9 @@ def _judge_shm(machine: Machine) -> Finding:
             "the stages pass audio and hidden states through it",
             "mount a tmpfs there",
         )
-    if machine.shm_bytes >= SHM_MIB << 20:
+    if machine.shm_bytes >= SHM_GIB * GIB:
         return Finding("/dev/shm", Status.OK, f"{_gib(machine.shm_bytes)} free")
-    text = f"{machine.shm_bytes >> 20} MiB free; the stages want {SHM_MIB} MiB"
+    text = f"{machine.shm_bytes >> 20} MiB free; the stages want {SHM_GIB} GiB"
     return Finding("/dev/shm", Status.LIMIT, text, "in a container: --shm-size=1g")
 
 

@@ -4,14 +4,13 @@ import asyncio
 import ctypes
 import os
 import signal
-import socket
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from rig.config.run import RunConfig
-from rig.errors import RigError, UsageError
+from rig.errors import RigError
 from rig.plan import BACKLOG_S, PLAN_FILE, Plan
 from rig.standing import STANDING_FILE
 
@@ -164,17 +163,6 @@ class Callers:
             return ["--headless"]
         shown = ["--autostart", "--autoquit", "0", "--web-host", WEB_HOST, "--web-port", str(port)]
         return [*shown, "--rig-standing-file", str((self.folder / STANDING_FILE).resolve())]
-
-
-def check_web_port(port: int) -> None:
-    """Raises UsageError when Locust's web UI cannot have its port."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((WEB_HOST, port))
-        except OSError as error:
-            problem = f"cannot serve Locust's web UI on {WEB_HOST} port {port}: {error.strerror}"
-            raise UsageError(f"{problem}; give another with --web-port") from error
 
 
 def _environment(bus: Mapping[str, str]) -> dict[str, str]:

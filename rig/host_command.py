@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rig.arguments import count, port
 from rig.errors import UsageError, reason
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ def add_elsewhere_options(run: argparse.ArgumentParser) -> None:
     elsewhere = run.add_argument_group("elsewhere", "parts of the run in other containers or on other machines")
     elsewhere.add_argument("--server-host", metavar="NAME:PORT", help="`rig host` that runs the server")
     elsewhere.add_argument("--token-file", type=Path, metavar="FILE", help="secret that the host asks for")
-    elsewhere.add_argument("--workers", type=_count, metavar="N", help="Locust workers that connect by themselves")
+    elsewhere.add_argument("--workers", type=count, metavar="N", help="Locust workers that connect by themselves")
     elsewhere.add_argument("--bus-url", metavar="URL", help="broker, mqtt(s)://host:port, in place of the run file's")
     elsewhere.add_argument("--bus-user", metavar="USER", help="user name at the broker")
     elsewhere.add_argument("--bus-password-env", metavar="NAME", help="environment variable with the broker's password")
@@ -33,16 +34,9 @@ def add_host_command(commands: "argparse._SubParsersAction[Any]") -> None:
     host.add_argument(
         "--results", type=Path, default=Path("results"), help="the rig's results folder, or one of its own"
     )
-    host.add_argument("--serve-port", type=_count, default=0, metavar="PORT", help="port of servers, else their file's")
+    host.add_argument("--serve-port", type=port, default=0, metavar="PORT", help="port of servers, else their file's")
     host.add_argument("--token-file", type=Path, required=True, metavar="FILE", help="secret that the rig has to know")
     host.set_defaults(command=_host)
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return value
 
 
 def elsewhere_of(arguments: argparse.Namespace) -> "Elsewhere":

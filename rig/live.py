@@ -131,7 +131,7 @@ def _rows(now: Snapshot) -> Iterator[tuple[str, Text]]:
     left = "" if now.left_s is None else f", ends in {max(0, math.ceil(now.left_s))} s"
     yield "phase", Text(f"{now.phase}{part}{left}; {now.elapsed_s:.0f} s since the start")
     for state, (shown, style) in STATES.items():
-        stages = ", ".join(stage for stage, found in now.stages if found == state)
+        stages = ", ".join(one.stage for one in now.processes if one.state == state)
         if stages:
             yield "server", Text(f"{shown}  {stages}", style=style)
     yield from _found(now)

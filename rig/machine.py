@@ -25,8 +25,8 @@ LOCUST_WEB_PORT = 8089
 GIB = 1 << 30
 DISK_GIB = 2
 """What a run may write."""
-SHM_MIB = 32
-"""What the stages of a pipeline want in /dev/shm: 0.1 MiB were seen in use with one call on a CPU."""
+SHM_GIB = 1
+"""What the stages of a pipeline want free in /dev/shm."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def probe() -> Machine:
         open_files=_open_files(),
         pidfd=_has_pidfd(),
         numa_library=_loads("libnuma.so.1"),
-        web_port_free=_can_bind(LOCUST_WEB_PORT),
+        web_port_free=why_not_bound("127.0.0.1", LOCUST_WEB_PORT) is None,
         gpus=gpus,
         gpu_problem=gpu_problem,
         requires=requires,
@@ -155,14 +155,16 @@ def _loads(library: str) -> bool:
     return True
 
 
-def _can_bind(port: int) -> bool:
+def why_not_bound(host: str, port: int) -> str | None:
+    """Why nobody can listen there now, None when somebody can."""
     with socket.socket() as listener:
+        # As servers do it: connections in TIME_WAIT are no obstacle.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+            listener.bind((host, port))
+        except OSError as error:
+            return error.strerror or str(error)
+    return None
 
 
 def read_gpus() -> tuple[tuple[Gpu, ...], str | None]:

@@ -4,26 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import machine
 from rig.bus import preflight as bus_preflight
 from rig.bus.address import Address
 from rig.config.bus import BusKind
-from rig.config.load import AnyPipeline, line_of, load_both
-from rig.config.overrides import Overrides, pipeline_written_with, written_with
-from rig.config.pipeline import GoldenPipeline, PipelineConfig
+from rig.config.load import AnyPipeline, as_it_is, line_of, load_both
+from rig.config.overrides import AS_WRITTEN, Overrides, pipeline_written_with, written_with
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.config.run import RunConfig
 from rig.config.variant import Variant
-from rig.drive import check_web_port
+from rig.drive import WEB_HOST
 from rig.elsewhere import Elsewhere
 from rig.errors import ConfigError, UsageError
-from rig.folder import keep_bug_files, make_folder
+from rig.folder import make_folder
 from rig.golden import faults
 from rig.metrics.endpoint import serving
 from rig.pipeline import preflight
 from rig.plan import Plan, make_plan, replayed_sha256
-
-AS_WRITTEN = Overrides()
-"""No override: the run file as it is."""
 
 ALL_HERE = Elsewhere()
 
@@ -66,19 +62,17 @@ def prepare(
 
     `told` is added to the provenance. Raises UsageError.
     """
-    edit = (lambda data: data) if variant is None else variant.apply
+    edit = as_it_is if variant is None else variant.apply
     config, pipeline, pipeline_file = load_both(run_file, overrides, edit)
-    if isinstance(pipeline, PipelineConfig) and boots and elsewhere.server is None:
-        preflight.check(pipeline, machine.probe())
     check_faults(pipeline, pipeline_file)
-    if isinstance(pipeline, GoldenPipeline) and boots and elsewhere.server is None:
-        preflight.check_golden(pipeline)
+    if not isinstance(pipeline, ExternalServer) and boots and elsewhere.server is None:
+        preflight.check(pipeline)
     bus = None
     if config.bus.chosen is BusKind.EXTERNAL:
         bus = bus_preflight.address_of(config.bus, run_file)
         bus_preflight.check(bus, run_file)
     if config.load.web_port is not None:
-        check_web_port(config.load.web_port)
+        preflight.check_web_port(WEB_HOST, config.load.web_port)
         if config.metrics.enabled and config.metrics.port == config.load.web_port:
             problem = f"/metrics and Locust's web UI cannot both have port {config.load.web_port}"
             raise UsageError(f"{problem}; give another with --metrics-port or --web-port")
@@ -99,7 +93,6 @@ def prepare(
         pipeline_text = variant.written(pipeline_file)
     with serving(config.metrics):
         pass  # The address can be had: whoever serves there says so before there is a folder.
-    folder = make_folder(results, run_file, pipeline_text, plan, run_text, all_told)
-    if isinstance(pipeline, PipelineConfig):
-        keep_bug_files(folder, pipeline.bugs)
+    bugs = pipeline.bugs if isinstance(pipeline, PipelineConfig) else ()
+    folder = make_folder(results, run_file, pipeline_text, plan, run_text, all_told, bugs)
     return Prepared(config, pipeline, plan, folder, bus, elsewhere)

@@ -25,7 +25,6 @@ from rig.events.types import (
     ProcessSeen,
     Refused,
     RunEnded,
-    RunStarted,
     SessionReady,
     TurnEnded,
     UtteranceEnded,
@@ -67,10 +66,8 @@ class Snapshot:
     paused: int
     stuck: int
     lost: int
-    stages: tuple[tuple[str, str], ...]
-    """Every stage with how it is: alive, paused or dead."""
     processes: tuple[Process, ...] = ()
-    """The same with the pid of each."""
+    """Every stage with its pid and how it is: alive, paused, dead or stopped."""
     died: tuple[str, ...] = ()
     """How each process that died unasked did; the first of them only, when they are many."""
 
@@ -108,11 +105,11 @@ class Progress:
 
     config: RunConfig
     pipeline: AnyPipeline
+    began_ns: int
     _counts: Counter[str] = field(default_factory=Counter)
     _loads: int = 0
     _over: bool = False
     _died: list[str] = field(default_factory=list)
-    _began_ns: int = 0
     _open: set[tuple[str, int]] = field(default_factory=set)
     _refusals: set[tuple[str, int]] = field(default_factory=set)
     _spoken: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -126,13 +123,13 @@ class Progress:
             self._take_of_server(event)
             self._take_of_call(event)
 
-    def snapshot(self, began_ns: int, now_ns: int) -> Snapshot:
-        """How the run stands; it began at `began_ns`, and both are on the monotonic clock."""
+    def snapshot(self, now_ns: int) -> Snapshot:
+        """How the run stands at a time on the monotonic clock, as is `began_ns`."""
         counts = self._counts
         phase = max(self._phases, key=self._phases.__getitem__, default=Phase.BOOT)
         states = [state for _, state in self._stages.values()]
         return Snapshot(
-            elapsed_s=to_s(now_ns - began_ns),
+            elapsed_s=to_s(now_ns - self.began_ns),
             left_s=left_s(self.config, phase, now_ns - self._phases.get(phase, now_ns)),
             phase=phase,
             load=max(1, self._loads),
@@ -153,7 +150,6 @@ class Progress:
             paused=states.count("paused"),
             stuck=counts["stuck"],
             lost=counts["lost"],
-            stages=tuple(self._stages.values()),
             processes=tuple(Process(pid, *stage) for pid, stage in self._stages.items()),
             died=tuple(self._died),
         )
@@ -163,8 +159,6 @@ class Progress:
             case PhaseEntered():
                 self._phases[event.phase] = event.t_ns
                 self._loads += event.phase is Phase.LOAD
-            case RunStarted():
-                self._began_ns = event.t_ns
             case RunEnded():
                 self._over = True
             case ProcessSeen() if event.stage not in NO_STAGE:
@@ -183,7 +177,7 @@ class Progress:
     def _how_died(self, event: ProcessDied) -> str:
         how = f"status {event.exit_status}" if event.signal is None else event.signal
         words = f"; last words: {event.last_lines[-1].strip()}" if event.last_lines else ""
-        return f"{event.stage} (pid {event.pid}) died of {how} at {to_s(event.t_ns - self._began_ns):.1f} s{words}"
+        return f"{event.stage} (pid {event.pid}) died of {how} at {to_s(event.t_ns - self.began_ns):.1f} s{words}"
 
     def _take_of_call(self, event: AnyEvent) -> None:
         match event:

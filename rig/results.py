@@ -10,9 +10,74 @@ from rig.errors import UsageError
 
 def add_commands(commands: "argparse._SubParsersAction[Any]") -> None:
     """Every command of this module with its arguments."""
+    _add_judge(commands)
     _add_compare(commands)
     _add_gate(commands)
     _add_export(commands)
+
+
+def _add_judge(commands: "argparse._SubParsersAction[Any]") -> None:
+    judge = commands.add_parser("judge", help="judge a results folder (again)", example="rig judge results/RUN_ID")
+    judge.add_argument("folder", type=Path, help="results folder of a run")
+    judge.set_defaults(command=_judge)
+
+    report = commands.add_parser(
+        "report", help="write the reports of a results folder anew", example="rig report results/RUN_ID"
+    )
+    report.add_argument("folder", type=Path, help="results folder of a run")
+    report.add_argument("--github", action="store_true", help="print a text for a step summary instead of the files")
+    report.set_defaults(command=_report)
+
+    recorder = commands.add_parser(
+        "recorder",
+        help="print what the engines recorded last, and what the callers did",
+        example="rig recorder results/RUN_ID",
+    )
+    recorder.add_argument("folder", type=Path, help="results folder of a run")
+    recorder.set_defaults(command=_recorder)
+
+
+def _judge(arguments: argparse.Namespace) -> int:
+    from rig.report import github, judge_folder, write_all
+
+    judgement = judge_folder(arguments.folder)
+    write_all(judgement)
+    github.append(github.of_judgement(judgement))
+    for check in judgement.checks:
+        print(f"{check.verdict:8} {check.check}: {check.summary}")
+    print(judgement.sentence)
+    return judgement.verdict.exit_code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from rig.report import github, judge_folder, write_all
+    from rig.report.write import REPORT_FILES
+
+    judgement = judge_folder(arguments.folder)
+    write_all(judgement)
+    told = github.of_judgement(judgement)
+    if not github.append(told) and arguments.github:
+        print(told, end="")
+    if arguments.github:
+        return judgement.verdict.exit_code
+    for name in REPORT_FILES:
+        print(arguments.folder / name)
+    return judgement.verdict.exit_code
+
+
+def _recorder(arguments: argparse.Namespace) -> int:
+    from rig.recorder.folder import not_recorded
+    from rig.recorder.timeline import last_timeline
+    from rig.report import judge_folder
+    from rig.report.recorder import render
+
+    judgement = judge_folder(arguments.folder)
+    history = judgement.history
+    found = judgement.timelines
+    if not found.timelines:
+        found = last_timeline(history, judgement.callers.result())
+    print(render(history, found) or f"not recorded: {not_recorded(history) or 'the rings hold no record'}")
+    return 0
 
 
 def _add_compare(commands: "argparse._SubParsersAction[Any]") -> None:

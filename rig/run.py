@@ -6,17 +6,18 @@ config ─► plan ─► results folder ─► server up ─► callers ─► 
 import asyncio
 import signal
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from rig import history
-from rig.bus.preflight import for_callers
+from rig.bus.address import as_environment
 from rig.bus.service import OWN, RunBus
 from rig.clock import monotonic_ns
-from rig.conclude import conclude, linger, not_judged, sigterm_as_ctrl_c
+from rig.conclude import conclude, linger, sigterm_as_ctrl_c
 from rig.config.bus import BusKind
-from rig.config.overrides import Overrides
+from rig.config.overrides import AS_WRITTEN, Overrides
 from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig
 from rig.drive import WEB_HOST, Callers
 from rig.elsewhere import Elsewhere
@@ -32,9 +33,9 @@ from rig.pipeline.local import LocalPipeline
 from rig.pipeline.models import model_of
 from rig.pipeline.orders import Order
 from rig.pipeline.remote import HostAddress, RemoteServer
-from rig.pipeline.shared import SharedServer
+from rig.pipeline.shared import Series
 from rig.plan import PLAN_FILE, make_rounds
-from rig.prepare import ALL_HERE, AS_WRITTEN, Prepared, prepare
+from rig.prepare import ALL_HERE, Prepared, prepare
 from rig.progress import Progress, Snapshot
 from rig.report import Judgement, banner
 from rig.slots import PROBE_FILE, make_probes, one_probe, settle_s
@@ -61,16 +62,6 @@ class End:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Host:
-    """What several runs have in common: the server they use one after another, and the wish to stop."""
-
-    server: SharedServer
-    interrupted: asyncio.Event
-    keep: bool
-    """Whether this run leaves the server running, if it comes to its planned end."""
-
-
 def run(
     run_file: Path,
     results: Path,
@@ -85,19 +76,16 @@ def run(
     if isinstance(prepared.pipeline, PipelineConfig) and prepared.pipeline.bugs:
         view.say(banner.sentence(prepared.pipeline.bugs))
     metrics, web_port = prepared.config.metrics, prepared.config.load.web_port
-    try:
-        with serving(metrics) as endpoint:
+    with serving(metrics) as endpoint:
+        if endpoint is not None:
+            view.say(f"metrics at {endpoint.url}")
+        if web_port is not None:
+            view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
+        asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
+        with sigterm_as_ctrl_c():
+            judgement = conclude(prepared.folder)
             if endpoint is not None:
-                view.say(f"metrics at {endpoint.url}")
-            if web_port is not None:
-                view.say(f"Locust's web UI at http://{WEB_HOST}:{web_port}/, and its page /rig")
-            asyncio.run(carry_out(prepared, view, callers, endpoint=endpoint))
-            with sigterm_as_ctrl_c():
-                judgement = conclude(prepared.folder)
-                if endpoint is not None:
-                    linger(endpoint, judgement, metrics.linger_s, view)
-    except KeyboardInterrupt:
-        raise not_judged(prepared.folder) from None
+                linger(endpoint, judgement, metrics.linger_s, view)
     return judgement
 
 
@@ -105,11 +93,11 @@ async def carry_out(
     prepared: Prepared,
     view: View,
     callers: type[Callers] = Callers,
-    host: Host | None = None,
+    series: Series | None = None,
     endpoint: Endpoint | None = None,
 ) -> None:
-    """Carry out a run, to its journals. Without a host it has a server of its own and leaves no process."""
-    await _Run(prepared, view, callers, host, endpoint).carry_out()
+    """Carry out a run, to its journals. Outside a series it has a server of its own and leaves no process."""
+    await _Run(prepared, view, callers, series, endpoint).carry_out()
 
 
 class _Run:
@@ -120,7 +108,7 @@ class _Run:
         prepared: Prepared,
         view: View,
         callers: type[Callers],
-        host: Host | None,
+        series: Series | None,
         endpoint: Endpoint | None,
     ) -> None:
         config, pipeline, folder = prepared.config, prepared.pipeline, prepared.folder
@@ -134,7 +122,7 @@ class _Run:
         self._folder = folder
         self._view = view
         self._say = view.say
-        self._host = host
+        self._series = series
         self._journal = Journal(folder / history.EVENTS_DIR, OWN, OWN)
         self._bus: RunBus | None = None
         self._spools = folder / history.EVENTS_DIR
@@ -142,21 +130,20 @@ class _Run:
             self._spools = folder / history.SPOOL_DIR
             self._spools.mkdir()
             self._bus = RunBus(prepared.broker, folder.name, folder / history.EVENTS_DIR, self._spools, self._journal)
-        self._progress = Progress(config, pipeline)
+        self._progress = Progress(config, pipeline, monotonic_ns())
         takers: list[Taker] = [self._progress]
         if endpoint is not None:
             takers.append(live := LiveMetrics(folder, config, pipeline, prepared.plan))
             endpoint.show(lambda: self._follow.ask(lambda: live.collect(self._follow, monotonic_ns())))
         self._follow = Follow(folder / history.EVENTS_DIR, takers)
-        self._began_ns = monotonic_ns()
-        self._interrupted = asyncio.Event() if host is None else host.interrupted
+        self._interrupted = asyncio.Event() if series is None else series.interrupted
 
     async def carry_out(self) -> None:
         """From the first event to the last. Whatever happens, the run has an end in its journal."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._interrupt)
-        progress = asyncio.create_task(self._show_progress())
+        self._looking = asyncio.create_task(self._show_progress())
         end = End(EndReason.RIG_ERROR, "the rig failed")
         self._journal.record(
             RunStarted, run_id=self._folder.name, seed=self._plan.seed, plan_sha256=self._plan.sha256()
@@ -175,8 +162,7 @@ class _Run:
             end = End(EndReason.RIG_ERROR, repr(error))
             raise
         finally:
-            progress.cancel()
-            (self._folder / STANDING_FILE).unlink(missing_ok=True)
+            self._looking.cancel()
             try:
                 if self._bus is not None:
                     await self._bus.finish()
@@ -185,7 +171,15 @@ class _Run:
                 self._journal.close()
                 if self._bus is not None:
                     await self._bus.stop()
+            self._last_look(end)
+
+    def _last_look(self, end: End) -> None:
+        """The run is over and recorded: whoever cannot be shown that takes nothing from it."""
+        with suppress(OSError):
+            (self._folder / STANDING_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
             self._view.show(self._follow.ask(self._snapshot))
+        with suppress(OSError):
             if end.reason is not EndReason.PLANNED:
                 self._say(f"the run ended early: {end.reason}: {end.detail}")
 
@@ -197,7 +191,7 @@ class _Run:
         return await self._with_local(self._pipeline)
 
     async def _with_local(self, config: PipelineConfig | GoldenPipeline) -> End:
-        take = LocalPipeline if self._host is None else self._host.server.take
+        take = LocalPipeline if self._series is None else self._series.server.take
         server = take(config, model_of(config), self._folder, self._journal)
         watch = ServerWatch(server, self._journal, self._config.watch)
         end: End | None = None
@@ -218,13 +212,13 @@ class _Run:
     async def _let_go(self, server: LocalPipeline, watch: ServerWatch, end: End | None) -> None:
         """Stop the server, or leave it to the next run."""
         planned = end is not None and end.reason is EndReason.PLANNED
-        kept = self._host is not None and self._host.keep and planned
+        left_to = self._series.server if self._series is not None and self._series.keep and planned else None
         try:
-            await (server.leave() if kept else server.stop())
+            await (server.stop() if left_to is None else server.leave())
         finally:
             await watch.stop()
-        if kept and self._host is not None:
-            self._host.server.left(watch.alive())
+        if left_to is not None:
+            left_to.left(watch.alive())
 
     async def _with_remote(self, config: PipelineConfig | GoldenPipeline, host: HostAddress) -> End:
         order = Order(
@@ -341,13 +335,18 @@ class _Run:
             raise _CallersLostError(callers.failure(status))
 
     async def _first_of(self, **parts: Coroutine[Any, Any, object]) -> End | None:
-        """Wait for the first part to end, or an interruption. None when that was the part that was hoped for."""
+        """Wait for the first part to end, or an interruption. None when that was the part that was hoped for.
+
+        Raises what ended the look at the journals.
+        """
         tasks = {asyncio.create_task(part): name for name, part in parts.items()}
         interrupted = asyncio.create_task(self._interrupted.wait())
         try:
-            await asyncio.wait({*tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*tasks, interrupted, self._looking}, return_when=asyncio.FIRST_COMPLETED)
             if interrupted.done():
                 return End(EndReason.INTERRUPTED, "stopped by the user")
+            if self._looking.done():
+                self._looking.result()  # it ends by an error only
             first = next(task for task in tasks if task.done())
             return self._end_by(tasks[first], first)
         finally:
@@ -364,7 +363,7 @@ class _Run:
 
     def _bus_environment(self) -> dict[str, str]:
         address = None if self._bus is None else self._bus.address
-        return {} if address is None else {"RIG_BUS_RUN": self._folder.name, **for_callers(address)}
+        return {} if address is None else {"RIG_BUS_RUN": self._folder.name, **as_environment(address)}
 
     def _enter(self, phase: Phase) -> None:
         self._journal.record(PhaseEntered, phase=phase)
@@ -380,12 +379,13 @@ class _Run:
         while True:
             await asyncio.sleep(self._view.every_s)
             now = await asyncio.to_thread(self._follow.ask, self._snapshot)
-            self._view.show(now)
+            with suppress(OSError):  # a screen that is gone
+                self._view.show(now)
             if self._config.load.web_port is not None:
                 write_standing(self._folder / STANDING_FILE, standing(now, monotonic_ns()))
 
     def _snapshot(self) -> Snapshot:
-        return self._progress.snapshot(self._began_ns, monotonic_ns())
+        return self._progress.snapshot(monotonic_ns())
 
 
 class _CallersLostError(Exception):

@@ -19,12 +19,17 @@ from rig.compare import record as records
 from rig.compare.decision import Word
 from rig.compare.record import Made, Record
 from rig.errors import RigError, UsageError
+from rig.events import ring
 from rig.events.types import PipelineKept, PipelineReady, PipelineStopped, ProcessSeen
 from rig.live import Lines
-from rig.pipeline import preflight
+from rig.pipeline import preflight, tree
 from rig.pipeline.shared import STOP_PRODUCER
+from rig.progress import Snapshot
 from rig.prove import ThreadCallers
-from rig.report.comparison import COMPARISON_FILES
+from rig.report import Judgement
+from rig.report import judge_folder as really_judge
+from rig.report.comparison import COMPARISON_FILES, content
+from rig.standing import STANDING_FILE
 from rig.verdict import Verdict
 
 pytestmark = pytest.mark.timeout(300)
@@ -90,7 +95,7 @@ def test_a_side_that_always_dies_and_one_that_never_does_is_better(four: Record)
     assert found.a.causes == {"api_server: killed by SIGKILL": 4}
     assert found.decision.word is Word.BETTER, found.decision.sentence
     assert found.decision.exit_code == 0
-    assert four.ended == ab.AS_PLANNED
+    assert four.ended == records.AS_PLANNED
 
 
 def test_both_runs_of_a_pair_make_the_same_calls_and_every_pair_others(place: Path, four: Record) -> None:
@@ -135,11 +140,22 @@ def test_each_folder_is_that_of_an_ordinary_run_and_says_what_it_belongs_to(plac
         assert faults == ([DIE.removeprefix("fault:")] if made.side == "a" else [])
 
 
-def test_it_can_be_judged_again_from_the_run_folders(place: Path, four: Record) -> None:
+def test_it_can_be_judged_again_from_the_run_folders_each_run_once(
+    place: Path, four: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = place / "results" / four.id
     for name in ("report.md", *COMPARISON_FILES):
         (folder / name).unlink()
+    judged: list[str] = []
+
+    def judge_folder(run: Path) -> Judgement:
+        judged.append(run.name)
+        return really_judge(run)
+
+    for module in (ab, content):
+        monkeypatch.setattr(module, "judge_folder", judge_folder)
     again = ab.judge(folder)
+    assert sorted(judged) == sorted(Path(made.folder).name for made in four.runs)
     assert again == four
     assert (folder / "report.md").read_text().startswith("# better: B lives")
     assert all((folder / name).is_file() for name in COMPARISON_FILES)
@@ -202,6 +218,12 @@ def test_wrong_sides_are_refused_before_anything_is_started(tmp_path: Path, a: s
     assert not (tmp_path / "results").exists()
 
 
+def test_metrics_that_nobody_would_serve_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"serves no /metrics; set metrics\.enabled to false"):
+        compared(tmp_path, "none", "none", 1, metrics={"enabled": True, "port": 0})
+    assert not (tmp_path / "results").exists()
+
+
 def rig(*arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "rig.cli", "ab", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
@@ -231,7 +253,7 @@ def test_ctrl_c_stops_in_order_and_what_is_there_can_be_judged_and_resumed(tmp_p
     assert [(made.side, made.facts.end) for made in record.runs] == [("a", "planned"), ("b", "planned")]
     # The second server was the interrupted run's.
     assert [made.server for made in record.runs] == [1, 3]
-    assert record.ended == ab.AS_PLANNED
+    assert record.ended == records.AS_PLANNED
 
     judged = rig("--judge", folder)
     assert judged.communicate(timeout=LIMIT_S)[0] == out
@@ -247,6 +269,50 @@ def wait_for_second_load(results: Path) -> Path:
             return runs[1]
         time.sleep(0.02)
     raise AssertionError("the second run did not begin")
+
+
+class Spoiling(ThreadCallers):
+    """While they call, the server's home gets a record that cannot be copied."""
+
+    async def start(self) -> None:
+        await super().start()
+        for server in self.folder.parent.glob("*-ab-*/servers/*"):
+            (server / ring.FOLDER).mkdir(exist_ok=True)
+            if not (link := server / ring.FOLDER / "lost.ring").is_symlink():
+                link.symlink_to("nowhere")
+
+
+def test_a_server_that_cannot_be_left_is_stopped_and_the_run_says_why(tmp_path: Path) -> None:
+    wanted = Wanted(run_file(tmp_path), "none", "none", (), 2, None, tmp_path / "results")
+    found = ab.start(wanted, Lines(sys.stderr), Spoiling)
+    assert [made.facts.end for made in found.runs] == ["rig_error"] * 4
+    assert [made.reused for made in found.runs] == [False] * 4
+    for made in found.runs:
+        run = history.load(folder_of(tmp_path, found, made))
+        assert run.ended is not None
+        assert "lost.ring" in run.ended.detail
+        assert len(run.of(PipelineStopped)) == 1
+        assert not any(tree.is_same(tree.Process(seen.pid, 0, 0, "", seen.start_ticks)) for seen in run.of(ProcessSeen))
+
+
+class BrokenView(Lines):
+    """Its reader is gone."""
+
+    every_s = 0.1
+
+    def show(self, now: Snapshot) -> None:
+        raise BrokenPipeError
+
+
+def test_a_run_needs_nobody_to_see_how_it_stands(tmp_path: Path) -> None:
+    class Spoiled(ThreadCallers):
+        async def start(self) -> None:
+            await super().start()
+            (self.folder / STANDING_FILE).mkdir(exist_ok=True)
+
+    wanted = Wanted(run_file(tmp_path), "none", "none", (), 1, None, tmp_path / "results")
+    found = ab.start(wanted, BrokenView(sys.stderr), Spoiled)
+    assert [made.facts.end for made in found.runs] == ["planned"] * 2
 
 
 def test_a_file_that_changed_since_is_refused_by_resume(place: Path, four: Record) -> None:
@@ -273,7 +339,7 @@ def test_a_server_that_cannot_even_start_is_a_death_in_the_boot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As when the address is lost between the look at it and the start.
-    monkeypatch.setattr(preflight, "check_golden", lambda _: None)
+    monkeypatch.setattr(preflight, "check", lambda _: None)
     path = run_file(tmp_path)
     (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(PIPELINE | {"host": "192.0.2.1", "port": 8099}))
     record = ab.start(Wanted(path, "none", "none", (), 2, None, tmp_path / "results"), Lines(sys.stderr), ThreadCallers)
@@ -283,7 +349,7 @@ def test_a_server_that_cannot_even_start_is_a_death_in_the_boot(
     assert record.comparison.decision.word is Word.CANNOT_TELL
 
 
-def test_a_comparison_that_another_rig_makes_is_not_resumed(tmp_path: Path) -> None:
+def test_a_comparison_that_another_rig_makes_is_neither_resumed_nor_judged(tmp_path: Path) -> None:
     folder = tmp_path / "comparison"
     folder.mkdir()
     path = str(run_file(tmp_path))
@@ -293,5 +359,7 @@ def test_a_comparison_that_another_rig_makes_is_not_resumed(tmp_path: Path) -> N
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match="another rig"):
             ab.resume(folder, Lines(sys.stderr), ThreadCallers)
+        with pytest.raises(UsageError, match="another rig"):
+            ab.judge(folder)
     finally:
         os.close(held)

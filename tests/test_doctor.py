@@ -41,7 +41,7 @@ def test_a_cpu_machine_in_order_runs_callers_and_the_cpu_pipeline_but_no_gpu_pip
         ({"cpu_flags": frozenset({"sse4_2"})}, "cpu", Status.LIMIT),
         ({"memory_available_bytes": 10 * GIB - 1}, "memory", Status.LIMIT),
         ({"cores": 1}, "cores", Status.LIMIT),
-        ({"shm_bytes": 31 << 20}, "/dev/shm", Status.LIMIT),
+        ({"shm_bytes": (1 << 30) - 1}, "/dev/shm", Status.LIMIT),
         ({"shm_bytes": None}, "/dev/shm", Status.MISSING),
         ({"packages": {**SOUND.packages, "vllm-omni": None}}, "packages engine-cpu", Status.MISSING),
         ({"packages": {**SOUND.packages, "vllm-omni": "0.29.0"}}, "packages engine-cpu", Status.LIMIT),

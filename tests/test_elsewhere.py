@@ -22,11 +22,11 @@ from rig.elsewhere import Elsewhere, read_token
 from rig.errors import JournalError, UsageError
 from rig.events import journal
 from rig.events.types import CallStarted, ProcessSeen
-from rig.pipeline.preflight import free_port
 from rig.pipeline.remote import HostAddress
 from tests.bus.rigrun import RIG, RigRun
 from tests.house.tree import ROOT
 from tests.pipeline.hosting import GOLDEN, LIMIT_S, TOKEN, RunningHost, hosting
+from tests.ports import free_port
 
 FAR = "127.0.0.2"
 """For Locust this is another host than this one, and for the kernel it is not."""
@@ -70,7 +70,7 @@ def spread_run(folder: Path, workers: int = 2) -> Iterator[Spread]:
     """`rig run` with a host for its server and workers that connect by themselves."""
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(GOLDEN))
     (folder / "run.yaml").write_text(yaml.safe_dump(RUN))
-    port = str(free_port("127.0.0.1"))
+    port = str(free_port())
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("LOCUST_", "RIG_"))}
     locust = [sys.executable, "-m", "locust", "-f", str(ROOT / "clients/locustfile.py"), "--worker"]
     output = folder / "output.txt"

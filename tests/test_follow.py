@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rig import follow as module
-from rig.events.journal import Journal
+from rig.events.journal import Journal, read
 from rig.events.types import AnyEvent, Phase, PhaseEntered
 from rig.follow import Follow
 
@@ -84,6 +84,27 @@ def test_gaps_and_damaged_lines_are_counted(tmp_path: Path) -> None:
     follow.ask(nothing)
     assert keep.seqs["a"] == [0, 2, 3, 5]
     assert (follow.missing, follow.damaged) == (2, 1)
+
+
+def test_what_the_judgement_reads_is_no_damage_here_and_what_it_cannot_read_stops_nothing(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, "a", "rig")
+    with journal.path.open("ab") as file:
+        file.write(b"\n \n" + b'{"kind":' + b"[" * 100_000 + b"\n")
+    write(journal, 1)
+    keep = Keep()
+    follow = Follow(tmp_path, [keep])
+    follow.ask(nothing)
+    assert keep.seqs["a"] == [0, 1]
+    _, damage = read(journal.path)
+    assert follow.damaged == len(damage.bad_lines) == 1
+
+
+def test_a_journal_that_cannot_be_read_is_an_error_each_time(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    follow = Follow(tmp_path, [])
+    for _ in "12":
+        with pytest.raises(IsADirectoryError, match=r"a\.jsonl"):
+            follow.ask(nothing)
 
 
 def test_a_line_that_is_finished_while_others_take_is_read_whole(tmp_path: Path) -> None:

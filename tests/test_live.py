@@ -15,6 +15,7 @@ from rich.console import Console
 from rig.events.types import Phase
 from rig.live import LINES_EVERY_S, Lines, Screen, picture, view
 from rig.progress import Snapshot
+from rig.standing import Process
 
 NOW = Snapshot(
     elapsed_s=71.0,
@@ -38,9 +39,9 @@ NOW = Snapshot(
     paused=0,
     stuck=0,
     lost=0,
-    stages=(("thinker", "alive"), ("talker", "alive")),
+    processes=(Process(101, "thinker", "alive"), Process(102, "talker", "alive")),
 )
-BAD = replace(NOW, deaths=1, stuck=3, stages=(("thinker", "paused"), ("talker", "dead")))
+BAD = replace(NOW, deaths=1, stuck=3, processes=(Process(101, "thinker", "paused"), Process(102, "talker", "dead")))
 
 
 def text_of(now: Snapshot, width: int = 100) -> str:

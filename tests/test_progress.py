@@ -18,13 +18,13 @@ Following = tuple[Progress, Follow]
 def following(run: Run, pipeline: str = PIPELINE_YAML) -> Following:
     path = run.folder / "pipeline.yaml"
     path.write_text(pipeline, encoding="utf-8")
-    progress = Progress(run_config(run.folder), load_pipeline(path))
+    progress = Progress(run_config(run.folder), load_pipeline(path), ORIGIN_NS)
     return progress, Follow(run.folder / EVENTS_DIR, [progress])
 
 
 def seen(following: Following, at_s: float = 10.0) -> Snapshot:
     progress, follow = following
-    return follow.ask(lambda: progress.snapshot(ORIGIN_NS, ORIGIN_NS + from_s(at_s)))
+    return follow.ask(lambda: progress.snapshot(ORIGIN_NS + from_s(at_s)))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_load_in_parts_says_which_part_it_is(tmp_path: Path) -> None:
     run = Run(tmp_path / "run", run=text)
     for at_s, phase in ((1.0, ev.Phase.LOAD), (6.0, ev.Phase.PROBE), (20.0, ev.Phase.LOAD)):
         run.rig(at_s, ev.PhaseEntered, phase=phase)
-    progress = Progress(run_config(run.folder, text), load_pipeline(run.folder / "pipeline.yaml"))
+    progress = Progress(run_config(run.folder, text), load_pipeline(run.folder / "pipeline.yaml"), ORIGIN_NS)
     now = seen((progress, Follow(run.folder / EVENTS_DIR, [progress])), 21.0)
     assert (now.phase, now.load, now.loads, now.left_s) == (ev.Phase.LOAD, 2, 2, 4.0)
 
@@ -145,8 +145,19 @@ def test_stages_are_alive_paused_dead_or_stopped(run: Run) -> None:
     run.dies(7.0, pid=103, stage="code2wav", expected=True)
     run.dies(7.0, pid=300, stage="helper")
     now = seen(following(run))
-    assert now.stages == (("api_server", "alive"), ("thinker", "paused"), ("talker", "dead"), ("code2wav", "stopped"))
+    states = tuple((one.stage, one.state) for one in now.processes)
+    assert states == (("api_server", "alive"), ("thinker", "paused"), ("talker", "dead"), ("code2wav", "stopped"))
     assert (now.deaths, now.paused) == (1, 1)
+
+
+def test_a_death_is_told_in_seconds_of_the_run_also_when_its_beginning_is_not_read(run: Run) -> None:
+    path = run.path("rig")
+    path.write_bytes(
+        b"".join(line for line in path.read_bytes().splitlines(keepends=True) if b"run_started" not in line)
+    )
+    run.dies(6.0)
+    (died,) = seen(following(run)).died
+    assert " at 6.0 s" in died
 
 
 @pytest.mark.parametrize(

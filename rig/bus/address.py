@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -72,3 +73,30 @@ def parse(
         raise UsageError("the broker's URL holds a user or a password; give `user` and `password_env` instead")
     tls = parts.scheme == "mqtts"
     return Address(parts.hostname, port or PORTS[parts.scheme], tls, user, password_env, ca_file, insecure)
+
+
+def as_environment(address: Address) -> dict[str, str]:
+    """What tells another process of the rig where the bus is; the password stays in its own variable."""
+    found = {
+        "RIG_BUS_URL": address.url,
+        "RIG_BUS_USER": address.user,
+        "RIG_BUS_PASSWORD_ENV": address.password_env,
+        "RIG_BUS_CA_FILE": None if address.ca_file is None else str(address.ca_file),
+        "RIG_BUS_INSECURE": "1" if address.insecure else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def of_environment(told: Mapping[str, str]) -> Address | None:
+    """The broker that `as_environment` told of; None without one. Raises UsageError."""
+    url = told.get("RIG_BUS_URL")
+    if url is None:
+        return None
+    ca_file = told.get("RIG_BUS_CA_FILE")
+    return parse(
+        url,
+        user=told.get("RIG_BUS_USER"),
+        password_env=told.get("RIG_BUS_PASSWORD_ENV"),
+        ca_file=None if ca_file is None else Path(ca_file),
+        insecure=told.get("RIG_BUS_INSECURE") == "1",
+    )

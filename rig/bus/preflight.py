@@ -68,17 +68,3 @@ def _blame(error: BaseException, address: Address) -> tuple[str, str]:
         key = "bus.url" if address.user is None else "bus.user" if address.password_env is None else "bus.password_env"
         return key, "give `user` and `password_env` as the broker knows them"
     return "bus.url", "start the broker, correct the url, or leave out `bus` for the embedded one"
-
-
-def for_callers(address: Address) -> dict[str, str]:
-    """The environment that tells a Locust process where the bus is; the password stays in its own variable."""
-    found = {"RIG_BUS_URL": address.url}
-    if address.user is not None:
-        found["RIG_BUS_USER"] = address.user
-    if address.password_env is not None:
-        found["RIG_BUS_PASSWORD_ENV"] = address.password_env
-    if address.ca_file is not None:
-        found["RIG_BUS_CA_FILE"] = str(address.ca_file)
-    if address.insecure:
-        found["RIG_BUS_INSECURE"] = "1"
-    return found

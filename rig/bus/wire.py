@@ -11,7 +11,7 @@ on a full disk has gaps in its numbers: bytes tell what the bus lost from what w
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -23,6 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 BATCH_BYTES = 64 << 10
 """Most bytes of a journal in one batch; a longer line travels in pieces."""
+
+Message = TypeVar("Message")
 
 Kind = Literal["events", "status", "control"]
 
@@ -112,10 +114,7 @@ def encode_batch(batch: Batch) -> bytes:
 def decode_batch(payload: bytes) -> Batch:
     """Read a batch. Raises BusError."""
     head, _, data = payload.partition(b"\n")
-    try:
-        found = _head.decode(head)
-    except msgspec.MsgspecError as error:
-        raise BusError(f"not a batch: {error}") from error
+    found = _decoded(_head, head, "a batch")
     if found.offset < 0:
         raise BusError("not a batch: its offset is below 0")
     return Batch(found.spool, found.offset, data)
@@ -128,15 +127,16 @@ def encode(message: Status | Control) -> bytes:
 
 def decode_status(payload: bytes) -> Status:
     """Read a status. Raises BusError."""
-    try:
-        return _status.decode(payload)
-    except msgspec.MsgspecError as error:
-        raise BusError(f"not a status: {error}") from error
+    return _decoded(_status, payload, "a status")
 
 
 def decode_control(payload: bytes) -> Control:
     """Read a control message. Raises BusError."""
+    return _decoded(_control, payload, "a control message")
+
+
+def _decoded(decoder: msgspec.json.Decoder[Message], payload: bytes, what: str) -> Message:
     try:
-        return _control.decode(payload)
+        return decoder.decode(payload)
     except msgspec.MsgspecError as error:
-        raise BusError(f"not a control message: {error}") from error
+        raise BusError(f"not {what}: {error}") from error

@@ -1,6 +1,9 @@
 """ab.json: what a comparison is made of, and what it came to. Written anew after every run, each time whole."""
 
-from collections.abc import Iterable
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -8,10 +11,13 @@ import msgspec
 
 from rig.compare.decision import Comparison, compare
 from rig.compare.facts import Facts
-from rig.errors import RigError
+from rig.errors import RigError, UsageError
 from rig.files import replace
 
 RECORD_FILE = "ab.json"
+
+GOING_ON = "going on"
+AS_PLANNED = "as planned"
 
 SideName = Literal["a", "b"]
 SIDES: tuple[SideName, SideName] = ("a", "b")
@@ -68,7 +74,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pairs: int
     seed: int
     runs: tuple[Made, ...] = ()
-    ended: str = "going on"
+    ended: str = GOING_ON
     comparison: Comparison | None = None
     schema_version: Literal[1] = 1
 
@@ -93,6 +99,24 @@ def order(pairs: int, seed: int) -> list[Planned]:
     """A B, B A, A B, ...: two runs of a side follow each other, and what drifts in time falls on both sides alike."""
     turns: Iterable[tuple[SideName, SideName]] = (SIDES if pair % 2 == 0 else SIDES[::-1] for pair in range(pairs))
     return [Planned(pair, side, seed + pair) for pair, sides in enumerate(turns) for side in sides]
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other rigs from a comparison. Raises UsageError when one is at work, RigError when there is no folder."""
+    try:
+        # A lock on the folder itself: it goes with the process, however that ends.
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise RigError(f"{folder} is not the folder of a comparison: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{folder} is being made by another rig; wait for its end") from None
+        yield
+    finally:
+        os.close(lock)
 
 
 def write(folder: Path, record: Record) -> None:

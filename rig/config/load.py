@@ -1,7 +1,7 @@
 """Reading a config file: YAML to a strict model, with the line of every mistake."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -9,20 +9,18 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from rig.config.overrides import Overrides
-from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, is_bug_file, resolve_pipeline_path
+from rig.config.overrides import AS_WRITTEN, Edit, Overrides
+from rig.config.pipeline import ExternalServer, GoldenPipeline, PipelineConfig, resolve_pipeline_path, whole_bug
 from rig.config.run import RunConfig
 from rig.errors import ConfigError, UsageError, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
-Edit = Callable[[dict[str, Any]], dict[str, Any]]
 AnyPipeline = PipelineConfig | GoldenPipeline | ExternalServer
 
 MAX_DEPTH = 50
 """Levels of settings within settings; the deepest that a config has is below 10."""
 
-_NO_OVERRIDES = Overrides()
 _TEXT_TAGS = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
 
@@ -31,11 +29,12 @@ def load_run(path: Path) -> RunConfig:
     return load_model(path, RunConfig)
 
 
-def _as_it_is(data: dict[str, Any]) -> dict[str, Any]:
+def as_it_is(data: dict[str, Any]) -> dict[str, Any]:
+    """The edit that changes nothing."""
     return data
 
 
-def load_pipeline(path: Path, overrides: Overrides = _NO_OVERRIDES, edit: Edit = _as_it_is) -> AnyPipeline:
+def load_pipeline(path: Path, overrides: Overrides = AS_WRITTEN, edit: Edit = as_it_is) -> AnyPipeline:
     """Read a pipeline file: with a `url` it is a server that somebody else runs, with `golden` the golden server."""
     keys = {key.value for key, _ in _compose(path).value}
     if "url" not in keys and "golden" not in keys:
@@ -47,13 +46,12 @@ def load_pipeline(path: Path, overrides: Overrides = _NO_OVERRIDES, edit: Edit =
 
 
 def _with_bug_files(config: PipelineConfig, path: Path) -> PipelineConfig:
-    """Bugs that are files have their whole path: the server's processes run in another folder."""
-    whole = [str((path.parent / bug).resolve()) if is_bug_file(bug) else bug for bug in config.bugs]
-    return config.model_copy(update={"bugs": tuple(whole)})
+    """Bugs that are files lie beside the pipeline file."""
+    return config.model_copy(update={"bugs": tuple(whole_bug(bug, path.parent) for bug in config.bugs)})
 
 
 def load_both(
-    run_file: Path, overrides: Overrides = _NO_OVERRIDES, edit_pipeline: Edit = _as_it_is
+    run_file: Path, overrides: Overrides = AS_WRITTEN, edit_pipeline: Edit = as_it_is
 ) -> tuple[RunConfig, AnyPipeline, Path]:
     """Read a run file and the pipeline file it names; the third value is the path of the latter."""
     run = load_model(run_file, RunConfig, overrides.apply)
@@ -73,7 +71,7 @@ def load_both(
     return run, load_pipeline(pipeline_file, overrides, edit_pipeline), pipeline_file
 
 
-def load_model(path: Path, model: type[Model], edit: Edit = _as_it_is) -> Model:
+def load_model(path: Path, model: type[Model], edit: Edit = as_it_is) -> Model:
     """Read `path` as `model`, after an `edit` of its data. Raises ConfigError naming file, line, key and remedy."""
     node = _compose(path)
     data = edit(_plain(path, node))

@@ -4,6 +4,7 @@ They are written into the run folder's copies of the run file and the pipeline f
 really run.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import yaml
 
 from rig.errors import UsageError
+
+Edit = Callable[[dict[str, Any]], dict[str, Any]]
 
 OF_PIPELINE = frozenset({"bugs", "patches"})
 """Settings that change the pipeline file; all others change the run file."""
@@ -38,7 +41,7 @@ class Overrides:
 
     def flags(self) -> list[str]:
         """The settings of the run file as they stand on the command line."""
-        given = ((field.name, getattr(self, field.name)) for field in fields(self) if field.name not in OF_PIPELINE)
+        given = ((name, getattr(self, name)) for name in OF_RUN)
         return [
             f"--{name.replace('_', '-')} {value if isinstance(value, str) else format(value, 'g')}"
             for name, value in given
@@ -112,22 +115,32 @@ class Overrides:
         return arrivals
 
 
+OF_RUN = tuple(field.name for field in fields(Overrides) if field.name not in OF_PIPELINE)
+"""Settings that change the run file."""
+
+AS_WRITTEN = Overrides()
+"""No override: the files as they are."""
+
+
 def written_with(run_file: Path, overrides: Overrides) -> str:
     """The text of a run file that is good, with overrides in place; without any, as it is, comments and all."""
-    text = run_file.read_text(encoding="utf-8")
-    if not overrides.flags():
-        return text
-    return _dumped(overrides.apply(yaml.safe_load(text)), run_file, overrides.flags())
+    return edited(run_file, overrides.apply, _with(overrides.flags()))
 
 
 def pipeline_written_with(pipeline_file: Path, overrides: Overrides) -> str:
     """The same for a pipeline file that is good."""
-    text = pipeline_file.read_text(encoding="utf-8")
-    if not overrides.engine_flags():
+    return edited(pipeline_file, overrides.apply_to_pipeline, _with(overrides.engine_flags()))
+
+
+def edited(path: Path, edit: Edit, how: str) -> str:
+    """The text of a file that is good, after an edit, under a heading that says `how`; without that, as it is."""
+    text = path.read_text(encoding="utf-8")
+    if not how:
         return text
-    return _dumped(overrides.apply_to_pipeline(yaml.safe_load(text)), pipeline_file, overrides.engine_flags())
-
-
-def _dumped(data: dict[str, Any], path: Path, flags: list[str]) -> str:
-    heading = f"# {data['question']}\n# {path.name} with {' '.join(flags)}\n"
+    data = edit(yaml.safe_load(text))
+    heading = f"# {data['question']}\n# {path.name} {how}\n"
     return heading + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _with(flags: list[str]) -> str:
+    return f"with {' '.join(flags)}" if flags else ""

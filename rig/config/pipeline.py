@@ -51,6 +51,11 @@ def is_bug_file(name: str) -> bool:
     return name.endswith(".py")
 
 
+def whole_bug(name: str, folder: Path = Path()) -> str:
+    """A bug that is a file by its whole path, where it lies in `folder`: the server's processes run in another one."""
+    return str((folder / name).resolve()) if is_bug_file(name) else name
+
+
 def _known_bug(name: str) -> str:
     if not is_bug_file(name) and name not in list(EngineBug):
         known = {"expected": ", ".join(EngineBug)}

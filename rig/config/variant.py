@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from rig.config.pipeline import EnginePatch
+from rig.config.overrides import Overrides, edited
+from rig.config.pipeline import EnginePatch, whole_bug
 from rig.errors import UsageError, nearest
 
 NONE = "none"
@@ -43,24 +42,22 @@ class Variant:
             return data | {"golden": golden | {"faults": list(self.faults)}}
         if self.faults:
             raise UsageError(f"{FAULT}{self.faults[0]}: only the golden server has faults on demand")
-        edited = data | {"patches": list(self.patches)}
-        if self.bugs:
-            written = data.get("bugs")
-            edited["bugs"] = list(dict.fromkeys((*(written if isinstance(written, list) else ()), *self.bugs)))
-        return edited
+        return Overrides(bugs=self.bugs).apply_to_pipeline(data | {"patches": list(self.patches)})
 
     def written(self, pipeline_file: Path) -> str:
         """The text of a pipeline file that is good, as this variant has it."""
-        data = self.apply(yaml.safe_load(pipeline_file.read_text(encoding="utf-8")))
-        heading = f"# {data['question']}\n# {pipeline_file.name} as the variant {self.spec}\n"
-        return heading + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+        return edited(pipeline_file, self.apply, f"as the variant {self.spec}")
 
 
 def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
-    """A variant as it stands on the command line. Raises UsageError for what is neither patch nor fault."""
+    """A variant as it stands on the command line; in its `spec` a bug that is a file has its whole path.
+
+    Raises UsageError for what is neither patch nor fault.
+    """
     patches: list[str] = []
     faults: list[str] = []
     own_bugs: list[str] = []
+    parts: list[str] = []
     for word in spec.split(","):
         part = word.strip()
         if part == NONE and spec.strip() == NONE:
@@ -68,7 +65,8 @@ def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
         if part.startswith(FAULT):
             faults.append(part.removeprefix(FAULT))
         elif part.startswith(BUG):
-            own_bugs.append(part.removeprefix(BUG))
+            own_bugs.append(whole_bug(part.removeprefix(BUG)))
+            part = BUG + own_bugs[-1]
         elif _SETTING.match(part) and faults:
             # A comma inside a fault's own settings.
             faults[-1] += f",{part}"
@@ -79,4 +77,5 @@ def parse(spec: str, bugs: tuple[str, ...] = ()) -> Variant:
             raise UsageError(
                 f"{spec!r}: {part!r} is no patch; give `{NONE}`, {FAULT}NAME, {BUG}NAME, or names of patches; {known}"
             )
-    return Variant(spec.strip(), tuple(patches), tuple(faults), (*bugs, *own_bugs))
+        parts.append(part)
+    return Variant(",".join(parts) or NONE, tuple(patches), tuple(faults), (*bugs, *own_bugs))

@@ -151,20 +151,28 @@ class Reader:
         try:
             events = _decoder.decode_lines(data)
         except (msgspec.MsgspecError, RecursionError):
-            return self._decode_each(first_line, data)
-        # One value may span lines for a JSON reader; in a journal a line is an event.
-        return events if len(events) == lines else self._decode_each(first_line, data)
-
-    def _decode_each(self, first_line: int, data: bytes) -> list[AnyEvent]:
-        events: list[AnyEvent] = []
-        for number, line in enumerate(data.split(b"\n"), start=first_line):
-            if not line.strip():
-                continue
-            try:
-                events.append(_decoder.decode(line))
-            except (msgspec.MsgspecError, RecursionError):
-                self._bad.append(number)
+            pass
+        else:
+            # One value may span lines for a JSON reader; in a journal a line is an event.
+            if len(events) == lines:
+                return events
+        events, bad = decode_each(data, first_line)
+        self._bad += bad
         return events
+
+
+def decode_each(data: bytes, first_line: int = 1) -> tuple[list[AnyEvent], list[int]]:
+    """The events of whole lines, and the numbers of lines that hold none; an empty line is no damage."""
+    events: list[AnyEvent] = []
+    bad: list[int] = []
+    for number, line in enumerate(data.split(b"\n"), start=first_line):
+        if not line.strip():
+            continue
+        try:
+            events.append(_decoder.decode(line))
+        except (msgspec.MsgspecError, RecursionError):
+            bad.append(number)
+    return events, bad
 
 
 def read(path: Path) -> tuple[list[AnyEvent], Damage]:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rig import machine
-from rig.bus.address import Address, parse
+from rig.bus.address import of_environment
 from rig.bus.publisher import Publisher
 from rig.bus.wire import NAME, Place
 from rig.config.load import load_pipeline
@@ -61,13 +60,9 @@ class Host:
 
     async def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(ORDER_LIMIT_S):
-                data = await reader.readline()
-            if data:
+            if data := await _first_line(reader):
                 await self._take(orders.decode_order(data), reader, writer)
-        except (TimeoutError, OSError, ValueError):
-            return  # whoever this was, it gave no order
-        except RigError as error:
+        except (RigError, OSError) as error:
             _tell(writer, orders.Failed(str(error)))
         finally:
             with suppress(OSError):
@@ -102,7 +97,7 @@ class Host:
 
     async def _run(self, order: orders.Order, writer: asyncio.StreamWriter, ended: "asyncio.Task[bool]") -> None:
         folder = self._results / order.run
-        config = self._config(folder, order.pipeline)
+        config = await asyncio.to_thread(self._config, folder, order.pipeline)
         model = await asyncio.to_thread(model_of, config)
         journals = folder / order.journals
         journals.mkdir(parents=True, exist_ok=True)
@@ -127,8 +122,17 @@ class Host:
             raise PipelineError("a pipeline with a `url` is run by somebody else, not by a host")
         config = config.model_copy(update={"host": self._serve_on, "port": self._serve_port or config.port})
         if isinstance(config, PipelineConfig):
-            preflight.check(config, machine.probe())
+            preflight.check(config)
         return config
+
+
+async def _first_line(reader: asyncio.StreamReader) -> bytes:
+    """What somebody says first; nothing where that is no line, or not in time: whoever this was, it gave no order."""
+    try:
+        async with asyncio.timeout(ORDER_LIMIT_S):
+            return await reader.readline()
+    except (TimeoutError, OSError, ValueError):
+        return b""
 
 
 async def _serve(
@@ -181,25 +185,12 @@ async def _report_loss(watch: ServerWatch, writer: asyncio.StreamWriter) -> None
 
 
 def _publish(journal: Journal, order: orders.Order) -> Publisher | None:
-    address = _address(order.bus)
+    address = of_environment(order.bus)
     if address is None:
         return None
     publisher = Publisher(journal.path, Place(order.run, PRODUCER, PRODUCER), address)
     publisher.start()
     return publisher
-
-
-def _address(bus: dict[str, str]) -> Address | None:
-    if "RIG_BUS_URL" not in bus:
-        return None
-    ca_file = bus.get("RIG_BUS_CA_FILE")
-    return parse(
-        bus["RIG_BUS_URL"],
-        user=bus.get("RIG_BUS_USER"),
-        password_env=bus.get("RIG_BUS_PASSWORD_ENV"),
-        ca_file=None if ca_file is None else Path(ca_file),
-        insecure=bus.get("RIG_BUS_INSECURE") == "1",
-    )
 
 
 def _tell(writer: asyncio.StreamWriter, report: orders.Report) -> None:

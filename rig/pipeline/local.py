@@ -157,10 +157,17 @@ class LocalPipeline:
         self._journal.record(PipelineReady, boot_ns=boot_ns, earlier_runs=self.earlier_runs)
 
     async def leave(self) -> None:
-        """End a run's part of the server and leave it running; another run may take it over."""
-        await asyncio.to_thread(self.log.close)
-        self._log_end = self.log.end
-        self._copy_rings()
+        """End a run's part of the server and leave it running; another run may take it over.
+
+        Where this run's part cannot be kept, the server is stopped: raises OSError then, or what `stop` raises.
+        """
+        try:
+            await asyncio.to_thread(self.log.close)
+            self._log_end = self.log.end
+            await asyncio.to_thread(self._copy_rings)
+        except BaseException:
+            await self.stop()
+            raise
         self._journal.record(PipelineKept)
 
     def unread(self) -> list[str]:
@@ -187,7 +194,8 @@ class LocalPipeline:
     async def stop(self) -> None:
         """Stop the server in order and leave nothing behind; safe at any time, and more than once.
 
-        A cancellation waits for the end of the stop. Raises PipelineError when a process is left.
+        A cancellation waits for the end of the stop. Raises PipelineError when a process is left, and OSError when all
+        are gone and what they recorded cannot be copied.
         """
         self.stop_asked.set()
         if self._stopping is None:
@@ -323,15 +331,17 @@ class LocalPipeline:
         if self._stopped is None:
             self._stopped = await asyncio.to_thread(self._stop_without_warden)
         await asyncio.to_thread(self.log.close)
-        self._copy_rings()
         self._journal.record(
             PipelineStopped,
             forced=self._stopped.forced,
             segments_removed=self._stopped.segments_removed,
             segments_left=self._stopped.segments_left,
         )
-        if self._stopped.left:
-            raise PipelineError(f"could not be stopped: pids {', '.join(map(str, self._stopped.left))}")
+        try:
+            await asyncio.to_thread(self._copy_rings)
+        finally:
+            if self._stopped.left:
+                raise PipelineError(f"could not be stopped: pids {', '.join(map(str, self._stopped.left))}")
 
     def _stop_without_warden(self) -> reports.Stopped:
         server = self._server

@@ -4,7 +4,7 @@ The rig's first line is an `Order`, its second, if any, is `STOP`; the end of th
 keeps out whoever else can reach the port: an order says which program is started, and with what environment.
 """
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -13,6 +13,8 @@ from rig.errors import PipelineError
 
 LINE_LIMIT_BYTES = 1 << 20
 STOP = b"stop\n"
+
+Message = TypeVar("Message")
 
 
 class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,15 +75,16 @@ def line(message: Order | Report) -> bytes:
 
 def decode_order(data: bytes) -> Order:
     """Read an order. Raises PipelineError."""
-    try:
-        return _order.decode(data)
-    except msgspec.MsgspecError as error:
-        raise PipelineError(f"not an order: {error}") from error
+    return _decoded(_order, data, "an order")
 
 
 def decode_report(data: bytes) -> Report:
     """Read a report. Raises PipelineError."""
+    return _decoded(_report, data, "a report of a host")
+
+
+def _decoded(decoder: msgspec.json.Decoder[Message], data: bytes, what: str) -> Message:
     try:
-        return _report.decode(data)
+        return decoder.decode(data)
     except msgspec.MsgspecError as error:
-        raise PipelineError(f"not a report of a host: {error}") from error
+        raise PipelineError(f"not {what}: {error}") from error

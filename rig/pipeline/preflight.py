@@ -1,18 +1,14 @@
 """What would make the start fail, found before anything is started: one clear line each."""
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from rig.config.pipeline import GoldenPipeline, PipelineConfig, Platform, ReleasedModel, is_bug_file
 from rig.errors import PreflightError
-from rig.machine import Machine
+from rig.machine import DISK_GIB, GIB, SHM_GIB, Machine, probe, why_not_bound
 
-GIB = 1 << 30
-DISK_GIB = 2
-SHM_GIB = 1
 LOAD_BUG_S = 60.0
 LOADED = "loaded"
 LOAD_BUG = f"""
@@ -32,26 +28,28 @@ ENGINE_PACKAGES = {
 SETUP = {Platform.CPU: "make setup", Platform.CUDA: "make setup PROFILE=engine-gpu"}
 
 
-def check(config: PipelineConfig, machine: Machine) -> None:
-    """Raise PreflightError with every problem, one line each."""
-    problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
-    problems += [*_disk(machine), *_model(config), *_port(config), *_bug_files(config)]
+def check(config: PipelineConfig | GoldenPipeline, machine: Machine | None = None) -> None:
+    """Raise PreflightError with every problem, one line each; the golden server needs nothing but its port.
+
+    Without a `machine` it is this one, which is read only for engines.
+    """
+    problems = _port(config)
+    if isinstance(config, PipelineConfig):
+        problems += _engines(config, probe() if machine is None else machine)
     if problems:
         raise PreflightError("\n".join(problems))
 
 
-def check_golden(config: GoldenPipeline) -> None:
-    """The golden server needs nothing but its port. Raises PreflightError."""
-    if problems := _port(config):
-        raise PreflightError("\n".join(problems))
+def check_web_port(host: str, port: int) -> None:
+    """Raise PreflightError when Locust's web UI cannot have its port."""
+    if why := why_not_bound(host, port):
+        problem = f"cannot serve Locust's web UI on {host} port {port}: {why}"
+        raise PreflightError(f"{problem}; give another with --web-port")
 
 
-def free_port(host: str) -> int:
-    """A port nobody listens on now; the kernel does not hand it out again soon."""
-    with socket.socket() as listener:
-        listener.bind((host, 0))
-        port: int = listener.getsockname()[1]
-        return port
+def _engines(config: PipelineConfig, machine: Machine) -> list[str]:
+    problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
+    return [*problems, *_disk(machine), *_model(config), *_bug_files(config)]
 
 
 def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
@@ -120,12 +118,5 @@ def _model(config: PipelineConfig) -> list[str]:
 
 
 def _port(config: PipelineConfig | GoldenPipeline) -> list[str]:
-    with socket.socket() as listener:
-        # As the server does it: connections in TIME_WAIT are no obstacle.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((config.host, config.port))
-        except OSError as error:
-            where = f"{config.host} port {config.port}"
-            return [f"cannot listen on {where}: {error.strerror}; port 0 takes a free one"]
-    return []
+    why = why_not_bound(config.host, config.port)
+    return [] if why is None else [f"cannot listen on {config.host} port {config.port}: {why}; port 0 takes a free one"]

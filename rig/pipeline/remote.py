@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rig.errors import PipelineError, UsageError
+from rig.errors import PipelineError, UsageError, reason
 from rig.pipeline import orders
 
 CONNECT_LIMIT_S = 30.0
@@ -78,7 +78,7 @@ class RemoteServer:
                     try:
                         await self._connect()
                     except OSError as error:
-                        why = error.strerror or str(error)
+                        why = reason(error)
                         await asyncio.sleep(CONNECT_RETRY_S)
         except TimeoutError:
             raise PipelineError(f"no host of a server at {self._address}: {why}") from None

@@ -7,12 +7,13 @@ Every run has its own watchers, its own journal and its own part of the log. Bet
 the next one takes the server over, `afterwards` says what happened in the meantime.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rig.config.pipeline import GoldenPipeline, PipelineConfig
-from rig.errors import PipelineError
+from rig.errors import JournalError, PipelineError
 from rig.events.journal import Journal
 from rig.pipeline import tree
 from rig.pipeline.local import LocalPipeline
@@ -69,17 +70,33 @@ class SharedServer:
     async def stop(self, events: Path) -> str:
         """Stop a server that a run left, and record that in a journal of its own in `events`, the folder of that run's.
 
-        Harmless when nothing runs. Returns the problem when a process is left, else an empty string.
+        Harmless when nothing runs. Returns the problem when a process is left or a record lost, else an empty string.
         """
         if self._pipeline is None or not self.kept:
             return ""
         self.kept = False
-        journal = Journal(events, STOP_PRODUCER, "rig")
-        self._pipeline.report_to(journal)
+        problems: list[str] = []
+        journal: Journal | None = None
+        try:
+            journal = Journal(events, STOP_PRODUCER, "rig")
+            self._pipeline.report_to(journal)
+        except JournalError as error:
+            problems.append(str(error))
         try:
             await self._pipeline.stop()
-        except PipelineError as error:
-            return str(error)
+        except (PipelineError, OSError) as error:
+            problems.append(str(error))
         finally:
-            journal.close()
-        return ""
+            if journal is not None:
+                journal.close()
+        return "; ".join(problems)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What several runs have in common: the server they use one after another, and the wish to stop."""
+
+    server: SharedServer
+    interrupted: asyncio.Event
+    keep: bool
+    """Whether this run leaves the server running, if it comes to its planned end."""

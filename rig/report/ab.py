@@ -8,7 +8,7 @@ from rig.compare.criteria import Criterion, Latency
 from rig.compare.decision import Comparison
 from rig.compare.facts import Facts, facts_of
 from rig.compare.ratio import Ratio
-from rig.compare.record import Made, Record
+from rig.compare.record import AS_PLANNED, Made, Record
 from rig.compare.sides import Share, Side
 from rig.files import replace
 from rig.report.blocks import items, plain, table
@@ -72,7 +72,7 @@ def _bugs(record: Record) -> str:
 
 def _made(record: Record, found: Comparison) -> str:
     planned = f"{found.used_pairs} of {record.pairs} pairs are compared; hardware label `{record.hardware_label}`."
-    return planned if record.ended == "as planned" else f"{planned} The comparison is not whole: {plain(record.ended)}."
+    return planned if record.ended == AS_PLANNED else f"{planned} The comparison is not whole: {plain(record.ended)}."
 
 
 def _sides(a: Side, b: Side) -> str:

@@ -13,6 +13,7 @@ import pytest
 from rig.events.bus import BusChanged, EventsFilled, ProducerState, ProducerStatus
 from tests.bus.rigrun import rig_run
 from tests.bus.test_service import losses
+from tests.ports import free_port
 
 pytestmark = pytest.mark.skipif(
     shutil.which("mosquitto") is None or shutil.which("openssl") is None, reason="mosquitto or openssl not installed"
@@ -35,13 +36,6 @@ class Broker:
         """The section of a run file that gets in."""
         url = f"mqtts://127.0.0.1:{self.port}"
         return {"url": url, "user": "rig", "password_env": VARIABLE, "ca_file": str(self.ca_file), **changes}
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def answers(port: int) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from clients import bus as callers
 from rig.bus import preflight
-from rig.bus.address import Address
+from rig.bus.address import Address, as_environment, of_environment
 from rig.bus.embedded import EmbeddedBroker
 from rig.config.bus import Bus
 from rig.errors import ConfigError
@@ -87,7 +87,8 @@ def test_callers_are_told_the_same_way_in_and_never_the_password(
     address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "hush")
-    told = preflight.for_callers(address)
+    told = as_environment(address)
     assert "hush" not in told.values()
     options = {name.lower(): value for name, value in told.items()}
+    assert of_environment(told) == address
     assert callers.address_of({**options, "rig_bus_run": "run-1"}) == address

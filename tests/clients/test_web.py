@@ -21,6 +21,7 @@ from tests.clients.server import serving
 from tests.clients.test_users import RUN
 from tests.house.tree import ROOT
 from tests.metrics.conftest import run_file
+from tests.ports import free_port
 
 LIMIT_S = 100
 
@@ -33,13 +34,6 @@ def standing(**fields: object) -> Standing:
         "deaths": ["thinker (pid 7) died of SIGKILL at 9.2 s; last words: <b>KeyError</b>"],
     }
     return Standing(**(told | fields))  # type: ignore[arg-type]
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def get(port: int, path: str) -> str | None:

@@ -49,6 +49,19 @@ def test_a_side_may_have_a_bug_that_the_other_has_not(tmp_path: Path) -> None:
     assert config.patches == ("scheduler_zombies",)
 
 
+def test_a_bug_that_is_a_file_lies_in_the_current_folder_whatever_folder_the_pipeline_file_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    variant = parse("bug:mine.py, scheduler_zombies")
+    assert variant.spec == f"bug:{here / 'mine.py'},scheduler_zombies"
+    config = load_pipeline(pipeline(tmp_path, PIPELINE_YAML), edit=variant.apply)
+    assert isinstance(config, PipelineConfig)
+    assert config.bugs == (str(here / "mine.py"),)
+
+
 @pytest.mark.parametrize("spec", ["no_such_patch", "none,scheduler_zombies", "", "p=0.5", "scheduler_zombies,,"])
 def test_what_is_neither_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="is no patch; give `none`"):

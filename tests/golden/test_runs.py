@@ -16,9 +16,14 @@ import pytest
 import yaml
 
 from rig import history
-from rig.events.types import ProcessDied
+from rig.events import journal
+from rig.events.types import EndReason, PipelineStopped, ProcessDied, RunEnded
 from rig.golden import record
+from rig.live import Lines
 from rig.pipeline.golden import RECORD_FILE
+from rig.prove import ThreadCallers
+from rig.run import run
+from rig.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 170
@@ -79,8 +84,8 @@ class Ended:
 
 def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
     """`rig run` with two callers, polite ones unless the fault needs others."""
-    run = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
-    run["slots"] = {"probe": fault in ("none", "lose_slot"), "margin_s": 1}
+    content = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
+    content["slots"] = {"probe": fault in ("none", "lose_slot"), "margin_s": 1}
     # Callers who hang up once find no slot any more when each of them had one.
     slots = 2 if fault == "lose_slot" else 4
     pipeline = {
@@ -92,7 +97,7 @@ def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
     }
     folder.mkdir()
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
-    (folder / "run.yaml").write_text(yaml.safe_dump(run))
+    (folder / "run.yaml").write_text(yaml.safe_dump(content))
     results = folder / "results"
     command = [sys.executable, "-m", "rig.cli", "run", str(folder / "run.yaml"), "--results", str(results)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=dict(os.environ))
@@ -140,3 +145,36 @@ def test_a_fault_fails_the_check_it_is_meant_for(runs: dict[str, Ended], name: s
     assert any(isinstance(line, record.FaultFired) for line in lines)
     assert ended.checks[FAULTS[name][1]] == "fail", ended.output
     assert ended.status == 1
+
+
+class Unreadable(ThreadCallers):
+    """While they call, there is a journal that nobody can read."""
+
+    async def start(self) -> None:
+        await super().start()
+        (self.journals / "lost.jsonl").mkdir()
+
+
+class OftenShown(Lines):
+    """Looks at the run often."""
+
+    every_s = 0.1
+
+
+@pytest.mark.timeout(LIMIT_S)
+def test_a_journal_that_cannot_be_followed_ends_the_run_with_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = {"question": "Is it stopped?", "hardware_label": "golden", "golden": {}}
+    (tmp_path / "pipeline.yaml").write_text(yaml.safe_dump(pipeline))
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump({**RUN, "bus": {"kind": "none"}}))
+    judgement = run(tmp_path / "run.yaml", tmp_path / "results", OftenShown(sys.stderr), callers=Unreadable)
+    assert judgement.verdict is not Verdict.PASS
+    (folder,) = (tmp_path / "results").iterdir()
+    events, _ = journal.read(folder / history.EVENTS_DIR / "rig.jsonl")
+    (ended,) = [event for event in events if isinstance(event, RunEnded)]
+    why = f"[Errno 21] Is a directory: '{folder / history.EVENTS_DIR / 'lost.jsonl'}'"
+    assert (ended.reason, ended.detail) == (EndReason.RIG_ERROR, why)
+    assert sum(isinstance(event, PipelineStopped) for event in events) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if "lost.jsonl" in line]
+    assert told == [f"rig: the run ended early: rig_error: {why}"]

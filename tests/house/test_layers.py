@@ -65,6 +65,7 @@ TIERS: dict[str, int] = {
     # 5 wiring
     "rig.ab": 5,
     "rig.ab_command": 5,
+    "rig.arguments": 5,
     "rig.host_command": 5,
     "rig.cli": 5,
     "rig.doctor": 5,

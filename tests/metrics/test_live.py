@@ -91,9 +91,9 @@ def test_the_screen_and_the_metrics_find_the_same_in_one_journal(tmp_path: Path)
     run.dies(10.2, expected=True)
     live = Live(run)
     samples = live.at(11.0)
-    progress = Progress(run_config(run.folder), load_pipeline(run.folder / PIPELINE_FILE))
+    progress = Progress(run_config(run.folder), load_pipeline(run.folder / PIPELINE_FILE), ORIGIN_NS)
     screen = Follow(run.folder / EVENTS_DIR, [progress])
-    now = screen.ask(lambda: progress.snapshot(ORIGIN_NS, ORIGIN_NS + from_s(11.0)))
+    now = screen.ask(lambda: progress.snapshot(ORIGIN_NS + from_s(11.0)))
     checks = ("liveness", "progress", "connections")
     found = [samples[series("rig_check_findings", check=check)] for check in checks]
     assert [now.deaths, now.stuck, now.lost] == found == [1, 2, 1]

@@ -9,9 +9,10 @@ from rig.config.pipeline import ExternalServer
 from rig.errors import PipelineError
 from rig.events.journal import Journal
 from rig.events.types import PipelineReady
-from rig.pipeline import external, preflight
+from rig.pipeline import external
 from rig.pipeline.external import ExternalPipeline
 from tests.pipeline import fake
+from tests.ports import free_port
 
 
 def server(url: str) -> ExternalServer:
@@ -39,7 +40,7 @@ def test_a_server_that_answers_is_ready(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(external, "READY_DEADLINE_S", 0.1)
-    url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+    url = f"ws://127.0.0.1:{free_port()}"
     pipeline = ExternalPipeline(server(url), Journal(tmp_path, "rig", "rig"))
     with pytest.raises(PipelineError, match=f"{url} was not ready within 0.1 s"):
         asyncio.run(pipeline.wait_ready())

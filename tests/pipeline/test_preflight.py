@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rig.config.pipeline import PipelineConfig
+from rig.config.pipeline import Golden, GoldenPipeline, PipelineConfig
+from rig.doctor import Status, judge
 from rig.errors import PreflightError
 from rig.machine import GIB, Gpu, Machine
 from rig.pipeline import preflight
 from tests.machines import SOUND
 from tests.pipeline.fake import config
+from tests.ports import free_port
 
 
-def problem(settings: PipelineConfig, found: Machine) -> str:
+def problem(settings: PipelineConfig | GoldenPipeline, found: Machine) -> str:
     with pytest.raises(PreflightError) as error:
         preflight.check(settings, found)
     return str(error.value)
@@ -32,8 +34,28 @@ def test_a_port_in_use_is_named() -> None:
         assert f"127.0.0.1 port {port}" in problem(config(port=port), SOUND)
 
 
+def test_the_golden_server_needs_its_port_and_no_more(tmp_path: Path) -> None:
+    port = free_port()
+    golden = GoldenPipeline(question="Is its port free?", hardware_label="golden", golden=Golden(), port=port)
+    nothing = replace(SOUND, packages={}, memory_available_bytes=0, shm_bytes=None, disk_free_bytes=0)
+    preflight.check(golden, nothing)
+    with socket.create_server(("127.0.0.1", port)):
+        assert problem(golden, nothing).startswith(f"cannot listen on 127.0.0.1 port {port}: Address already in use")
+        with pytest.raises(PreflightError, match="in use; give another with --web-port"):
+            preflight.check_web_port("127.0.0.1", port)
+
+
+def test_doctor_and_a_run_want_the_same_shared_memory() -> None:
+    for shm_bytes, enough in ((GIB - 1, False), (GIB, True)):
+        found = replace(SOUND, shm_bytes=shm_bytes)
+        (told,) = [finding for finding in judge(found) if finding.name == "/dev/shm"]
+        assert (told.status is Status.OK) is enough
+        if not enough:
+            assert "the stages need 1 GiB in /dev/shm" in problem(config(), found)
+
+
 def test_a_free_port_can_be_taken() -> None:
-    port = preflight.free_port("127.0.0.1")
+    port = free_port()
     preflight.check(config(port=port), SOUND)
 
 

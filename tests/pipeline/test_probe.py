@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from rig.pipeline import preflight, probe
+from rig.pipeline import probe
+from tests.ports import free_port
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -68,7 +69,7 @@ def test_what_is_no_http_is_an_error() -> None:
 
 
 def test_a_port_nobody_listens_on_is_an_error_that_may_pass() -> None:
-    url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+    url = f"ws://127.0.0.1:{free_port()}"
     found = asyncio.run(probe.health(url, 10))
     assert found.status is None
     assert found.error is not None
@@ -79,7 +80,7 @@ def test_a_port_nobody_listens_on_is_an_error_that_may_pass() -> None:
 
 def test_a_cancellation_always_ends_the_wait_for_readiness() -> None:
     async def scenario() -> None:
-        url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+        url = f"ws://127.0.0.1:{free_port()}"
         for steps in range(40):
             task = asyncio.create_task(probe.until_ready(url))
             # Cancelled at another point of its work each time, also just when an answer comes in.

@@ -13,12 +13,12 @@ from rig.events import journal
 from rig.events.types import PhaseEntered, PipelineReady, PipelineStopped, ProcessDied, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.orders import line
-from rig.pipeline.preflight import free_port
 from rig.pipeline.probe import until_ready
 from rig.pipeline.remote import HostAddress, RemoteServer, parse_host
 from tests.pipeline import hosting
 from tests.pipeline.fake import wait_for_end
 from tests.pipeline.hosting import RunningHost, in_loop, order
+from tests.ports import free_port
 
 
 def remote(host: RunningHost, **settings: object) -> RemoteServer:
@@ -89,6 +89,18 @@ async def test_a_host_takes_one_order_after_another(tmp_path: Path) -> None:
             server = await ready(host, run=run)
             await server.stop()
     assert sorted(path.name for path in host.results.iterdir()) == ["run-1", "run-2"]
+
+
+@in_loop
+async def test_a_results_folder_that_the_host_cannot_write_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file, not a folder")
+    with hosting.hosting(tmp_path) as host:
+        server = remote(host)
+        await server.start()
+        with pytest.raises(PipelineError, match=f"Not a directory: '{tmp_path}/results/run-1") as caught:
+            await server.wait_ready()
+        await server.stop()
+    assert "\n" not in str(caught.value)
 
 
 @in_loop
@@ -178,7 +190,7 @@ async def test_a_second_rig_is_refused_while_the_first_has_the_host(tmp_path: Pa
 @in_loop
 async def test_no_host_is_said_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rig.pipeline.remote.CONNECT_LIMIT_S", 1.0)
-    server = RemoteServer(HostAddress("127.0.0.1", free_port("127.0.0.1")), order(), 1.0, 1.0)
+    server = RemoteServer(HostAddress("127.0.0.1", free_port()), order(), 1.0, 1.0)
     with pytest.raises(PipelineError, match="no host of a server at 127"):
         await server.start()
     await server.stop()

@@ -5,8 +5,11 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from rig.errors import PipelineError
 from rig.events import journal as journals
+from rig.events import ring
 from rig.events.journal import Journal
 from rig.events.types import AnyEvent, PipelineKept, PipelineReady, PipelineStopped
 from rig.pipeline import tree
@@ -114,6 +117,34 @@ def test_a_bad_line_between_two_runs_is_noticed_once_and_belongs_to_neither(tmp_
     asyncio.run(scenario())
     for name in ("one", "two"):
         assert "a bad line" not in (tmp_path / name / "logs" / "server.log").read_text()
+
+
+def test_a_server_whose_stop_cannot_be_recorded_is_stopped(tmp_path: Path) -> None:
+    async def scenario() -> tuple[list[tree.Process], str]:
+        server = SharedServer(tmp_path / "home")
+        pipeline = await left(server, tmp_path, "one")
+        return fake.family_of(pipeline.server), await server.stop(tmp_path / "gone")
+
+    processes, problem = asyncio.run(scenario())
+    fake.wait_for_end(processes)
+    assert problem == f"cannot create {tmp_path}/gone/{STOP_PRODUCER}.jsonl: No such file or directory"
+
+
+def test_a_server_that_cannot_be_left_is_stopped(tmp_path: Path) -> None:
+    async def scenario() -> list[tree.Process]:
+        server = SharedServer(tmp_path / "home")
+        pipeline = await taken(server, tmp_path, "one")
+        rings = tmp_path / "home" / ring.FOLDER
+        rings.mkdir()
+        (rings / "lost.ring").symlink_to("nowhere")
+        processes = fake.family_of(pipeline.server)
+        with pytest.raises(OSError, match=r"lost\.ring"):
+            await pipeline.leave()
+        return processes
+
+    fake.wait_for_end(asyncio.run(scenario()))
+    found = [type(event) for event in events(tmp_path / "one")]
+    assert (found.count(PipelineStopped), found.count(PipelineKept)) == (1, 0)
 
 
 def test_a_server_that_is_not_kept_needs_no_stop(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from rig.events.journal import Journal
 from rig.events.types import HealthProbed
-from rig.pipeline import preflight
 from rig.watch import health
 from tests.pipeline import fake
+from tests.ports import free_port
 from tests.watch.watched import of, recorded
 
 
@@ -39,6 +39,6 @@ def test_a_server_that_hangs_is_recorded_and_asked_again(tmp_path: Path, monkeyp
 
 def test_a_server_that_is_asked_to_stop_is_not_judged_any_more(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "rig", "rig")
-    url = f"ws://127.0.0.1:{preflight.free_port('127.0.0.1')}"
+    url = f"ws://127.0.0.1:{free_port()}"
     asyncio.run(health.sample_health(url, journal, 0.01, lambda: True))
     assert of(fake.events(tmp_path), HealthProbed) == []

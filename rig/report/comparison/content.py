@@ -4,7 +4,7 @@ The first side is what the others are held against. Nothing here is a verdict: a
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,10 +79,18 @@ class Comparison:
     different: tuple[Different, ...]
 
 
-def compare(sides: Sequence[Side]) -> Comparison:
-    """Judge every run and hold the sides together. Raises RigError for what is no run, UsageError for wrong sides."""
+def judged_digest(run: Path) -> Digest:
+    """Judge a run now, and keep its digest only: a judged run may hold much."""
+    return digest_of(judge_folder(run))
+
+
+def compare(sides: Sequence[Side], digest: Callable[[Path], Digest] = judged_digest) -> Comparison:
+    """Hold the sides together, with a digest of every run, one after the other.
+
+    Raises RigError for what is no run, UsageError for wrong sides.
+    """
     _check(sides)
-    judged = tuple(_judged(letter, side) for letter, side in zip(LETTERS, sides, strict=False))
+    judged = tuple(_judged(letter, side, digest) for letter, side in zip(LETTERS, sides, strict=False))
     names = list(dict.fromkeys(name for side in judged for name in side.pooled))
     return Comparison(
         sides=judged,
@@ -116,9 +124,8 @@ def _check(sides: Sequence[Side]) -> None:
             raise UsageError(f"{twice} stands twice on side {side.label}: its values would count twice")
 
 
-def _judged(letter: str, side: Side) -> Judged:
-    # One run after the other, and only its digest is kept: a judged run may hold much.
-    digests = tuple(digest_of(judge_folder(run)) for run in side.runs)
+def _judged(letter: str, side: Side, digest: Callable[[Path], Digest]) -> Judged:
+    digests = tuple(map(digest, side.runs))
     return Judged(letter, side.label, digests, pool(digests))
 
 
