@@ -40,6 +40,7 @@ class Launch:
     env: Mapping[str, str]
     host: str
     port: int
+    nice: int = 0
 
     @property
     def url(self) -> str:
@@ -81,7 +82,6 @@ def launch(
     what the flight recorders write (absolute), where the pipeline wants them.
     """
     argv = (
-        *(("nice", "-n", str(config.nice)) if config.nice > 0 else ()),
         sys.executable,
         "-m",
         "vllm_omni.entrypoints.cli.main",
@@ -114,7 +114,7 @@ def launch(
     kept = {key: value for key, value in base_env.items() if key not in own}
     environment = kept | added | dict(config.env)
     _refuse_without_plugin(config, environment)
-    return Launch(argv, environment, config.host, port)
+    return Launch(argv, environment, config.host, port, config.nice)
 
 
 def _refuse_without_plugin(config: PipelineConfig, environment: Mapping[str, str]) -> None:

@@ -124,7 +124,7 @@ class LocalPipeline:
         self._launch = launch
         # The inherited environment may hold secrets: only what the rig adds is written down.
         added = {key: value for key, value in launch.env.items() if environment.get(key) != value}
-        shown = {"argv": launch.argv, "env": added, "cwd": str(work)}
+        shown = {"argv": launch.argv, "env": added, "cwd": str(work), "nice": launch.nice}
         (work / "launch.json").write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
         self._copy_launch()
         self._follow_log(logs)
@@ -258,6 +258,7 @@ class LocalPipeline:
             "cwd": str(work.resolve()),
             "log": str(self.log.source.resolve()),
             "grace_s": self.config.stop_grace_s,
+            "nice": launch.nice,
         }
         self._started_ns = monotonic_ns()
         await self._tell(command)

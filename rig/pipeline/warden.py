@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from rig.pipeline import tree
@@ -24,6 +25,7 @@ EXIT_NOT_STARTED = 127
 SEGMENT_SCAN_S = 5.0
 CONTROL_FD = 0
 REPORT_FD = 1
+AUTOGROUP = "/proc/self/autogroup"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -133,6 +135,8 @@ def _become_server(command: dict[str, Any], log: int) -> NoReturn:
         os.setsid()
         # Should the warden be killed as well, the server is at least asked to stop.
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if command["nice"] > 0:
+            _yield_cores(command["nice"])
         signal.set_wakeup_fd(-1)
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
             signal.signal(signum, signal.SIG_DFL)
@@ -145,6 +149,18 @@ def _become_server(command: dict[str, Any], log: int) -> NoReturn:
         os.write(2, f"OSError: cannot start {command['argv'][0]}: {error.strerror}\n".encode())
     finally:
         os._exit(EXIT_NOT_STARTED)
+
+
+def _yield_cores(nice: int) -> None:
+    """Let everybody else go first.
+
+    Where the kernel groups tasks by session (autogroup, sched(7)), a process's own value counts only within its
+    session. What counts against the callers, who have another session, is then the session's value.
+    """
+    os.nice(nice)
+    with suppress(OSError):  # this kernel has none
+        group = os.open(AUTOGROUP, os.O_WRONLY | os.O_CLOEXEC)
+        os.write(group, str(nice).encode())
 
 
 def report(**fields: object) -> None:

@@ -39,8 +39,9 @@ def tell(warden: Warden, **command: object) -> None:
     warden.stdin.flush()
 
 
-def start(warden: Warden, folder: Path, *argv: str) -> None:
-    tell(warden, argv=argv, env=dict(os.environ), cwd=str(folder), log=str(folder / "log"), grace_s=10.0)
+def start(warden: Warden, folder: Path, *argv: str, nice: int = 0) -> None:
+    place = {"cwd": str(folder), "log": str(folder / "log")}
+    tell(warden, argv=argv, env=dict(os.environ), grace_s=10.0, nice=nice, **place)
 
 
 def hear(warden: Warden, event: str) -> dict[str, Any]:
@@ -102,6 +103,18 @@ def test_a_server_that_leaves_its_session_does_not_escape(warden: Warden, tmp_pa
     tell(warden, stop=True)
     assert hear(warden, "stopped")["left"] == []
     wait_for_end([server, *children])
+
+
+def test_a_nice_server_yields_to_other_sessions_too(warden: Warden, tmp_path: Path) -> None:
+    """With autogroups a process's own value counts only among those of its session."""
+    group = Path("/proc/self/autogroup")
+    start(warden, tmp_path, SHELL, "-c", f"nice; cat {group}", nice=7)
+    assert hear(warden, "reaped")["exit_status"] == (0 if group.exists() else 1)
+    own, *groups = (tmp_path / "log").read_text().splitlines()
+    assert int(own) == min(19, os.nice(0) + 7)
+    assert not group.exists() or groups[0].endswith("nice 7")
+    tell(warden, stop=True)
+    hear(warden, "stopped")
 
 
 def test_a_program_that_is_not_there_is_told_in_the_log(warden: Warden, tmp_path: Path) -> None:
