@@ -4,6 +4,7 @@ Exit codes: 0 pass, 1 fail, 2 unknown, 3 usage or config.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -291,6 +292,8 @@ def _changes_check(arguments: argparse.Namespace) -> int:
     from rig.engine.patches.patch import Kind
     from rig.engine.patches.report import check_all
 
+    # What vLLM says while it is imported is not what was asked.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "CRITICAL")
     text, all_fit = check_all(Kind(arguments.kind))
     print(text)
     return 0 if all_fit else 1

@@ -1,5 +1,8 @@
 """The list explains, the check tells."""
 
+import subprocess
+import sys
+
 import pytest
 
 from rig.config.pipeline import EngineBug, EnginePatch
@@ -28,8 +31,8 @@ def test_the_bugs_are_explained_with_what_provokes_them() -> None:
     assert text.count("provoked by: ") == len(EngineBug)
 
 
-def test_the_check_of_the_bugs_has_one_line_a_bug() -> None:
+def test_the_command_says_one_line_a_bug_and_nothing_else() -> None:
     pytest.importorskip("vllm")
-    text, all_fit = check_all(Kind.BUG)
-    assert all_fit
-    assert len(text.splitlines()) == len(EngineBug)
+    check = [sys.executable, "-m", "rig.cli", "bugs", "check"]
+    said = subprocess.run(check, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == [f"{name}: fits" for name in EngineBug]
