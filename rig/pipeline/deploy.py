@@ -11,7 +11,6 @@ import yaml
 from rig.config.pipeline import STAGE_NAMES, PipelineConfig, Stage, TinyModel
 from rig.engine.patches import plugin
 from rig.engine.recorder import plugin as recorder_plugin
-from rig.errors import UsageError
 
 MODEL_PIPELINE = "minicpmo_4_5"
 CONNECTOR = "connector_of_shared_memory"
@@ -113,17 +112,7 @@ def launch(
     own = (*UNSET_ENV, plugin.ENVIRONMENT, plugin.BUGS_ENVIRONMENT, recorder_plugin.ENVIRONMENT)
     kept = {key: value for key, value in base_env.items() if key not in own}
     environment = kept | added | dict(config.env)
-    _refuse_without_plugin(config, environment)
     return Launch(argv, environment, config.host, port, config.nice)
-
-
-def _refuse_without_plugin(config: PipelineConfig, environment: Mapping[str, str]) -> None:
-    """With a list of allowed plugins that leaves the rig's out, the server would start unchanged and say nothing."""
-    allowed = environment.get("VLLM_PLUGINS")
-    if (config.patches or config.bugs) and allowed is not None and plugin.PLUGIN not in allowed.split(","):
-        raise UsageError(
-            f"VLLM_PLUGINS is {allowed!r} and leaves out {plugin.PLUGIN}, which puts patches and bugs on; add it"
-        )
 
 
 def rig_environment() -> dict[str, str]:

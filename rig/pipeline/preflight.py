@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from rig.config.pipeline import GoldenPipeline, PipelineConfig, Platform, ReleasedModel, is_bug_file
+from rig.engine.patches import plugin
 from rig.errors import PreflightError
 from rig.machine import DISK_GIB, GIB, SHM_GIB, Machine, probe, why_not_bound
 
@@ -49,7 +50,7 @@ def check_web_port(host: str, port: int) -> None:
 
 def _engines(config: PipelineConfig, machine: Machine) -> list[str]:
     problems = [*_packages(config, machine), *_memory(config, machine), *_gpus(config, machine)]
-    return [*problems, *_disk(machine), *_model(config), *_bug_files(config)]
+    return [*problems, *_disk(machine), *_model(config), *_plugins(config), *_bug_files(config)]
 
 
 def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
@@ -57,6 +58,14 @@ def _packages(config: PipelineConfig, machine: Machine) -> list[str]:
     if not missing:
         return []
     return [f"not installed: {', '.join(missing)}; run: {SETUP[config.platform]}"]
+
+
+def _plugins(config: PipelineConfig) -> list[str]:
+    """With a list of allowed plugins that leaves the rig's out, the server would start unchanged and say nothing."""
+    allowed = {**os.environ, **config.env}.get("VLLM_PLUGINS")
+    if allowed is None or not (config.patches or config.bugs) or plugin.PLUGIN in allowed.split(","):
+        return []
+    return [f"VLLM_PLUGINS is {allowed!r} and leaves out {plugin.PLUGIN}, which puts patches and bugs on; add it"]
 
 
 def _bug_files(config: PipelineConfig) -> list[str]:

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from rig.config.pipeline import PipelineConfig
-from rig.errors import UsageError
 from rig.pipeline import deploy
 from tests.pipeline.fake import STAGE, config
 
@@ -101,25 +99,9 @@ def test_bugs_are_passed_to_every_process_of_the_server(tmp_path: Path) -> None:
     assert "RIG_ENGINE_BUGS" not in plain.env
 
 
-def test_a_list_of_plugins_without_the_rigs_is_refused_where_bugs_are_wanted(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leaves out rig_patches"):
-        deploy.launch(
-            config(bugs=["zombie_in_running"]), "/model", tmp_path / "d.yaml", 8099, {"VLLM_PLUGINS": "rig_cpu"}
-        )
-
-
 def test_the_engines_are_told_where_to_record_unless_the_pipeline_does_not_want_it(tmp_path: Path) -> None:
     folder, other = tmp_path / "recorder", {"RIG_RECORDER": "/elsewhere"}
     launch = deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, other, folder)
     assert launch.env["RIG_RECORDER"] == str(folder)
     launch = deploy.launch(config(recorder=False), "/model", tmp_path / "d.yaml", 8099, other, folder)
     assert "RIG_RECORDER" not in launch.env
-
-
-def test_a_list_of_plugins_without_the_rigs_is_refused_where_patches_are_wanted(tmp_path: Path) -> None:
-    environment = {"VLLM_PLUGINS": "rig_cpu"}
-    with pytest.raises(UsageError, match="leaves out rig_patches"):
-        deploy.launch(config(patches=["scheduler_zombies"]), "/model", tmp_path / "d.yaml", 8099, environment)
-    environment["VLLM_PLUGINS"] += ",rig_patches"
-    deploy.launch(config(patches=["scheduler_zombies"]), "/model", tmp_path / "d.yaml", 8099, environment)
-    deploy.launch(config(), "/model", tmp_path / "d.yaml", 8099, {"VLLM_PLUGINS": "rig_cpu"})

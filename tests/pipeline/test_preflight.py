@@ -115,3 +115,15 @@ def test_a_bug_file_that_brings_no_bug_is_one_line_with_its_name(tmp_path: Path,
     assert said in found
     assert str(path) in found
     assert found.count("\n") == 0
+
+
+@pytest.mark.parametrize("changes", [{"patches": ["scheduler_zombies"]}, {"bugs": ["zombie_in_running"]}])
+def test_a_list_of_plugins_without_the_rigs_is_refused_where_engines_are_changed(
+    changes: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_PLUGINS", "rig_cpu")
+    preflight.check(config(), SOUND)
+    with pytest.raises(PreflightError, match="leaves out rig_patches"):
+        preflight.check(config(**changes), SOUND)
+    monkeypatch.setenv("VLLM_PLUGINS", "rig_cpu,rig_patches")
+    preflight.check(config(**changes), SOUND)
