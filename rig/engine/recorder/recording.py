@@ -233,16 +233,22 @@ class Recording:
             self.writer.request(Kind.ABORT, t_ns, name, (queue, self._where(name)), (status, finished))
 
     def _around_free(self, free: Method) -> Method:
+        note = self._note_free
+
         def recorded(request: Any, *args: object, **kwargs: object) -> object:
-            self._safely(self._note_free, request)
+            try:
+                note(request)
+            except Exception as error:  # noqa: BLE001 - see _safely
+                self._fail(error)
             return free(request, *args, **kwargs)
 
         return recorded
 
     def _note_free(self, request: Any) -> None:
-        where, status = self._where(request.request_id, request), int(request.status)
+        name = request.request_id
+        where, status = self._where(name, request), request.status
         values = request.num_computed_tokens, request.num_output_tokens
-        self.writer.request(Kind.FREE, now_ns(), request.request_id, (where, where), (status, status), values)
+        self.writer.request(Kind.FREE, now_ns(), name, (where, where), (status, status), values)
 
     def _around_stopped(self, handle: Method) -> Method:
         """The end of a request, or of one segment of a session that goes on."""
@@ -265,12 +271,13 @@ class Recording:
         return recorded
 
     def _state(self, request: Any) -> tuple[int, int]:
-        return self._where(request.request_id, request), int(request.status)
+        return self._where(request.request_id, request), request.status
 
     def _note_change(self, kind: Kind, request: Any, before: tuple[int, int] | None, value: int) -> None:
         if before is not None:
-            queues, statuses = zip(before, self._state(request), strict=True)
-            self.writer.request(kind, now_ns(), request.request_id, queues, statuses, (value, 0))
+            (queue, status), (queue_now, status_now) = before, self._state(request)
+            places, statuses = (queue, queue_now), (status, status_now)
+            self.writer.request(kind, now_ns(), request.request_id, places, statuses, (value, 0))
 
     # ---- chunks
 
@@ -351,23 +358,27 @@ class Recording:
         tracked = scheduler.requests.get(request_id)
         if request is None:
             request = tracked
-        if request is None:
-            return sum(flag for flag, held in self._queues() if any(one.request_id == request_id for one in held))
+            if request is None:
+                return sum(flag for flag, held in self._queues() if any(one.request_id == request_id for one in held))
+        # Written out: it is asked three times of each request that ends in a step.
         found = 0 if tracked is None else _TRACKED
-        for flag, held in self._queues():
-            if request in held:
-                found |= flag
+        if request in scheduler.running:
+            found |= _RUNNING
+        if request in scheduler.waiting:
+            found |= _WAITING
+        if request in scheduler.skipped_waiting:
+            found |= _SKIPPED
+        for keeper, name in self._keepers:
+            if request in getattr(keeper, name):
+                return found | _PARKED
         return found
 
-    def _queues(self) -> list[tuple[int, Any]]:
+    def _queues(self) -> Iterator[tuple[int, Iterable[Any]]]:
         scheduler = self._scheduler
-        queues = [
-            (_RUNNING, scheduler.running),
-            (_WAITING, scheduler.waiting),
-            (_SKIPPED, scheduler.skipped_waiting),
-        ]
-        parked = [one for keeper, name in self._keepers for one in getattr(keeper, name)]
-        return [*queues, (_PARKED, parked)] if parked else queues
+        yield _RUNNING, scheduler.running
+        yield _WAITING, scheduler.waiting
+        yield _SKIPPED, scheduler.skipped_waiting
+        yield _PARKED, [one for keeper, name in self._keepers for one in getattr(keeper, name)]
 
     def _status_of(self, request_id: str) -> int:
         request = self._scheduler.requests.get(request_id)
