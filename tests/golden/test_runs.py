@@ -2,12 +2,10 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +80,7 @@ class Ended:
         return {check["check"]: check["verdict"] for check in content["checks"]}
 
 
-def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
+def rig_run(folder: Path, fault: str) -> Ended:
     """`rig run` with two callers, polite ones unless the fault needs others."""
     content = {**RUN, "behaviours": HANG_UPS} if fault == "lose_slot" else dict(RUN)
     content["slots"] = {"probe": fault in ("none", "lose_slot"), "margin_s": 1}
@@ -91,7 +89,6 @@ def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
     pipeline = {
         "question": "Does the rig see the fault that this server has?",
         "hardware_label": "golden",
-        "port": port,
         "duplex_session": {"max_sessions": slots, "disconnect_grace_s": 1.0, "reaper_interval_s": 0.2},
         "golden": {"reply_s": 1.5, "first_audio_ms": 200, "chunk_ms": 400, "pace_ms": 400, "faults": [fault]},
     }
@@ -104,26 +101,12 @@ def rig_run(folder: Path, fault: str, port: int = 0) -> Ended:
     return Ended(next(results.iterdir()), answer.returncode, answer.stdout + answer.stderr)
 
 
-def distinct_ports(count: int) -> list[int]:
-    """Free ports, all different: held together, then let go."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     """All runs, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
-    # Runs side by side must not be given the same free port.
-    ports = distinct_ports(len(FAULTS))
     with ThreadPoolExecutor(2) as pool:
-        futures = {
-            name: pool.submit(rig_run, folder / name, fault, port)
-            for port, (name, (fault, _)) in zip(ports, FAULTS.items(), strict=True)
-        }
+        futures = {name: pool.submit(rig_run, folder / name, fault) for name, (fault, _) in FAULTS.items()}
         return {name: future.result() for name, future in futures.items()}
 
 
