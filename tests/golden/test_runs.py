@@ -98,7 +98,9 @@ def rig_run(folder: Path, fault: str) -> Ended:
     results = folder / "results"
     command = [sys.executable, "-m", "rig.cli", "run", str(folder / "run.yaml"), "--results", str(results)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=dict(os.environ))
-    return Ended(next(results.iterdir()), answer.returncode, answer.stdout + answer.stderr)
+    said = answer.stdout + answer.stderr
+    assert results.is_dir(), f"refused before it began: {said}"
+    return Ended(next(results.iterdir()), answer.returncode, said)
 
 
 @pytest.fixture(scope="module")
