@@ -65,6 +65,8 @@ class LocalPipeline:
         self._started = asyncio.Event()
         self._started_ns = 0
         self._exits: dict[int, reports.Exit] = {}
+        self._unasked: set[int] = set()
+        """Reaped before the rig asked for a stop, whenever their deaths are looked at."""
         self._stopped: reports.Stopped | None = None
         self._warden: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -98,8 +100,13 @@ class LocalPipeline:
         """How a process ended that the warden has reaped, None when it has not (yet)."""
         return self._exits.get(pid)
 
-    def stopped_from_here(self) -> bool:
-        """Whether the rig asked the server to stop, or the warden is gone, with which the kernel asks it."""
+    def ended_unasked(self, pid: int) -> bool:
+        """Whether an ended process of the server had not been asked to: by the rig, which stops it in order, or by the
+        kernel, which does when the warden is gone.
+        """
+        return pid in self._unasked or not self._stopped_from_here()
+
+    def _stopped_from_here(self) -> bool:
         if self.stop_asked.is_set() or self._warden is None:
             return self.stop_asked.is_set()
         warden = tree.read(self._warden.pid)
@@ -301,6 +308,8 @@ class LocalPipeline:
     def _note_exit(self, reaped: reports.Reaped) -> None:
         ended = reports.exit_of(reaped.exit_status, reaped.signal)
         self._exits[reaped.pid] = ended
+        if not self.stop_asked.is_set():
+            self._unasked.add(reaped.pid)
         if self._server is not None and reaped.pid == self._server.pid:
             self._set_gone(f"the server (pid {reaped.pid}) {ended}")
 

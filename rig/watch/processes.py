@@ -15,6 +15,7 @@ from rig.events.journal import Journal
 from rig.events.types import HELPER, ProcessDied, ProcessPaused, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.local import LocalPipeline
+from rig.pipeline.reports import Exit
 from rig.watch import labels
 from rig.watch.exits import how_it_ended
 
@@ -43,6 +44,7 @@ class ProcessWatch:
         self._journal = journal
         self._on_loss = on_loss
         self._known: dict[int, Watched] = {}
+        self._server_seen = False
         self._poller = select.poll()
         self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._poller.register(self._wake_read, select.POLLIN)
@@ -74,6 +76,7 @@ class ProcessWatch:
             ready = self._poller.poll(SCAN_INTERVAL_S * 1_000)
             stopping = any(descriptor == self._wake_read for descriptor, _ in ready)
             self._bury()
+        self._bury_unseen()
         for watched in self._known.values():
             os.close(watched.handle)
 
@@ -90,6 +93,16 @@ class ProcessWatch:
         ]
         for watched in sorted(dead, key=lambda watched: (watched.process.start_ticks, watched.process.pid)):
             self._died(watched, t_ns)
+
+    def _bury_unseen(self) -> None:
+        """A server that ended before the first look at it died all the same."""
+        server = self._pipeline.server
+        ended = self._pipeline.exit_of(server.pid)
+        if self._server_seen or ended is None:
+            return
+        unseen = Watched(server, -1, labels.API_SERVER, "")
+        self._record_seen(unseen)
+        self._record_died(unseen, ended, monotonic_ns())
 
     def _scan(self) -> None:
         processes = tree.table()
@@ -116,6 +129,7 @@ class ProcessWatch:
         title = tree.title(process.pid)
         watched = Watched(process, handle, self._label(process, title), title)
         self._known[process.pid] = watched
+        self._server_seen = self._server_seen or process.pid == self._pipeline.server.pid
         self._poller.register(handle, select.POLLIN)
         self._record_seen(watched)
 
@@ -155,11 +169,14 @@ class ProcessWatch:
         )
 
     def _died(self, watched: Watched, t_ns: int) -> None:
-        expected = self._pipeline.stopped_from_here()
         ended = how_it_ended(watched.handle, watched.process, self._pipeline.exit_of)
         self._poller.unregister(watched.handle)
         os.close(watched.handle)
         del self._known[watched.process.pid]
+        self._record_died(watched, ended, t_ns)
+
+    def _record_died(self, watched: Watched, ended: Exit, t_ns: int) -> None:
+        expected = not self._pipeline.ended_unasked(watched.process.pid)
         self._journal.record(
             ProcessDied,
             t_ns=t_ns,

@@ -1,5 +1,6 @@
 """Every process of the server is seen, and every death is recorded: who, how, and its last words."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -12,6 +13,7 @@ from rig.events.journal import Journal
 from rig.events.types import ProcessDied, ProcessPaused, ProcessSeen
 from rig.pipeline import tree
 from rig.pipeline.local import LocalPipeline
+from rig.watch import processes
 from rig.watch.server import ServerWatch
 from tests.pipeline import fake
 from tests.watch.watched import LABELS, of, recorded, run
@@ -98,6 +100,46 @@ def test_the_death_of_the_api_server_takes_the_rest_along_and_all_are_recorded(t
     # Asked by the kernel, when their parent died.
     assert {event.exit_status for event in deaths[1:]} == {143}
     assert not any(event.expected for event in deaths)
+
+
+def test_a_server_that_died_unasked_is_no_orderly_stop_however_late_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine, where the rig hears of the end from the warden and stops before the watch comes to it."""
+
+    async def kill(pipeline: LocalPipeline, watch: ServerWatch) -> None:
+        def late() -> int:
+            assert pipeline.stop_asked.wait(30)
+            return monotonic_ns()
+
+        monkeypatch.setattr(processes, "monotonic_ns", late)
+        os.kill(pipeline.server.pid, signal.SIGKILL)
+        await pipeline.gone.wait()
+
+    (server,) = [death for death in of(run(tmp_path, kill), ProcessDied) if death.stage == "api_server"]
+    assert (server.signal, server.expected) == ("SIGKILL", False)
+
+
+def test_a_server_that_ends_before_the_first_look_at_it_is_seen_and_died(tmp_path: Path) -> None:
+    async def scenario() -> str:
+        journal = Journal(tmp_path, "rig", "rig")
+        pipeline = LocalPipeline(fake.fake_config(tmp_path), "/no/checkpoint", tmp_path, journal)
+        watch = ServerWatch(pipeline, journal, Watch(after_load_s=0.0))
+        try:
+            await pipeline.start()
+            os.kill(pipeline.server.pid, signal.SIGKILL)
+            await pipeline.gone.wait()
+            watch.start()
+        finally:
+            await pipeline.stop()
+            await watch.stop()
+        return str(pipeline.server.pid)
+
+    pid = asyncio.run(scenario())
+    events = fake.events(tmp_path)
+    assert [str(seen.pid) for seen in of(events, ProcessSeen) if seen.stage == "api_server"] == [pid]
+    (server,) = [death for death in of(events, ProcessDied) if death.stage == "api_server"]
+    assert (server.signal, server.expected) == ("SIGKILL", False)
 
 
 def test_a_death_is_stamped_when_it_happens(tmp_path: Path) -> None:
