@@ -3,9 +3,10 @@
     .venv/bin/python -m benchmarks.recorder
     .venv/bin/python -m benchmarks.recorder --run results/RUN_ID    # also as a share of that run's own steps
 
-A step is `schedule` and `update_from_output` of the released scheduler, for requests that decode one token each. Rounds
-with and without the recorder alternate in one process, each with a new scheduler. Prints the median step of both, what
-the recorder adds, and the ratio. The share of a whole step, with the model, stands in docs/recorder.md.
+A step is `schedule` and `update_from_output` of the released scheduler, for requests that decode one token each. Two
+schedulers, one of them recorded, take the same steps in turn, in one process: what slows the machine slows both. Prints
+the median step without the recorder, the median of what it adds step by step, and the ratio. The share of a whole step,
+with the model, stands in docs/recorder.md.
 """
 
 import argparse
@@ -66,8 +67,8 @@ def print_shares(run: Path, added_us: Added) -> None:
 def measure() -> Added:
     """One line for each scheduler and number of requests; what was added to a step.
 
-    A generation stage takes a request whole: its step holds the end of each of its requests, two more records each.
-    It is shown and not held to the target.
+    A generation stage takes a request whole: its step holds the end of each of its requests, one more record each. It
+    is shown, and not held to the target.
     """
     found: dict[Kind, dict[int, float]] = {}
     print(f"{'scheduler':24} {'running':>7} {'without':>10} {'with':>10} {'added':>9} {'ratio':>6}")
@@ -82,33 +83,31 @@ def measure() -> Added:
 
 
 def compare(kind: Kind, running: int, folder: Path) -> tuple[float, float]:
-    """Median microseconds of a step without the recorder, and what it adds: the median of alternating rounds."""
-    bare: list[float] = []
-    added: list[float] = []
-    for _ in range(ROUNDS):
-        without, with_it = (statistics.median(steps_us(kind, running, place)) for place in (None, folder))
-        bare.append(without)
-        added.append(with_it - without)
-    return statistics.median(bare), statistics.median(added)
+    """Microseconds of a step without the recorder, and what it adds: the medians of the rounds."""
+    rounds = [one_round(kind, running, folder) for _ in range(ROUNDS)]
+    return statistics.median(bare for bare, _ in rounds), statistics.median(added for _, added in rounds)
 
 
-def steps_us(kind: Kind, running: int, folder: Path | None) -> list[float]:
-    """Microseconds of each step of one new scheduler; what the bench does in between is not in them."""
-    bench = Bench(Setup(kind, blocks=2_000, max_num_seqs=running))
-    if folder is not None:
-        record(bench.scheduler, folder)
-    clock = Clock(bench)
+def one_round(kind: Kind, running: int, folder: Path) -> tuple[float, float]:
+    """As `compare`, of two new schedulers. What the bench does between the steps is not in them."""
+    bare, recorded = (Bench(Setup(kind, blocks=2_000, max_num_seqs=running)) for _ in range(2))
+    record(recorded.scheduler, folder)
+    pair = [(bench, Clock(bench)) for bench in (bare, recorded)]
     for number in range(STEPS):
-        # A generation stage takes a request whole and is done with it, so that every step needs new ones.
-        if number == 0 or kind is Kind.OMNI_GENERATION:
-            for index in range(running):
-                bench.add(_name(index, number), prompt=PROMPT, max_tokens=STEPS + 10)
-        bench.step()
-    spent = clock.steps_us[1:]
-    bench.close()
-    for ring in folder.glob("*.ring") if folder is not None else ():
+        # Who goes first changes from step to step.
+        for bench, _ in pair if number % 2 == 0 else reversed(pair):
+            # A generation stage takes a request whole and is done with it, so that every step needs new ones.
+            if number == 0 or kind is Kind.OMNI_GENERATION:
+                for index in range(running):
+                    bench.add(_name(index, number), prompt=PROMPT, max_tokens=STEPS + 10)
+            bench.step()
+    without, with_it = (clock.steps_us[1:] for _, clock in pair)
+    for bench, _ in pair:
+        bench.close()
+    for ring in folder.glob("*.ring"):
         ring.unlink()
-    return spent
+    added = [after - before for before, after in zip(without, with_it, strict=True)]
+    return statistics.median(without), statistics.median(added)
 
 
 class Clock:

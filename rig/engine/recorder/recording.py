@@ -5,6 +5,7 @@ that it replaces, and whatever patches have put around the classes' own is insid
 it came; one of the recorder takes the recorder off.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic_ns as now_ns
 from typing import Any, TypeVar
@@ -23,7 +24,9 @@ Result = TypeVar("Result")
 Method = Callable[..., Any]
 """A method of the engine: its types are the engine's, which are not looked into."""
 
-# As plain numbers: flags of an enum are slow to put together.
+# As plain numbers: members of an enum are slow to look up, and flags slow to put together.
+_SCHEDULE, _UPDATE, _STOP, _FREE = int(Kind.SCHEDULE), int(Kind.UPDATE), int(Kind.STOP), int(Kind.FREE)
+_NO_TOKENS: dict[str, int] = {}
 _RUNNING, _WAITING, _SKIPPED, _PARKED, _TRACKED = (
     int(queue) for queue in (Queue.RUNNING, Queue.WAITING, Queue.SKIPPED_WAITING, Queue.PARKED, Queue.TRACKED)
 )
@@ -46,7 +49,9 @@ class Recording:
         self.writer = writer
         self._scheduler = scheduler
         self._off = off
-        self._write_step = writer.step
+        self._write_step, self._write_request = writer.step, writer.request
+        # vLLM puts a method in Python over the length of its queues that are deques.
+        self._length: Callable[[Any], int] = deque.__len__ if isinstance(scheduler.waiting, deque) else len
         self._blocks = scheduler.kv_cache_manager.block_pool.free_block_queue
         self._began_ns = 0
         self._step = 0
@@ -112,30 +117,27 @@ class Recording:
 
     def _around_after_schedule(self, after_schedule: Method) -> Method:
         """The step as it is before the scheduler looks its requests up, which is where a zombie ends the engine."""
-        note = self._note_schedule
 
         def recorded(output: Any) -> None:
+            t_ns = now_ns()
+            # Written out here, as in the update below: each call on the way of a step costs.
             try:
-                note(output.num_scheduled_tokens)
+                tokens, counts = output.num_scheduled_tokens, self._counts()
+                if tokens:
+                    self._step = step = (self._step + 1) & U32
+                    spent_us = microseconds(t_ns - self._began_ns)
+                    self._write_step(_SCHEDULE, t_ns, step, counts, tokens, spent_us, 0, self._empty)
+                    self._empty, self._idle_counts = 0, None
+                    if len(self._in_flight) >= MAX_STEPS_IN_FLIGHT:
+                        self._in_flight.pop(next(iter(self._in_flight)))
+                    self._in_flight[id(tokens)] = step, self._began_ns
+                else:
+                    self._note_idle(t_ns, counts)
             except Exception as error:  # noqa: BLE001 - see _safely
                 self._fail(error)
             after_schedule(output)
 
         return recorded
-
-    def _note_schedule(self, tokens: dict[str, int]) -> None:
-        t_ns = now_ns()
-        counts = self._counts()
-        if not tokens:
-            self._note_idle(t_ns, counts)
-            return
-        self._step = step = (self._step + 1) & U32
-        empty, self._empty, self._idle_counts = self._empty, 0, None
-        spent_us = microseconds(t_ns - self._began_ns)
-        self._write_step(Kind.SCHEDULE, t_ns, step, counts, tokens, spent_us, 0, empty)
-        if len(self._in_flight) >= MAX_STEPS_IN_FLIGHT:
-            self._in_flight.pop(next(iter(self._in_flight)))
-        self._in_flight[id(tokens)] = step, self._began_ns
 
     def _note_idle(self, t_ns: int, counts: Counts) -> None:
         self._empty = min(self._empty + 1, U32)
@@ -144,8 +146,6 @@ class Recording:
             self._write_step(Kind.IDLE, t_ns, self._step, counts, {}, 0, 0, self._empty)
 
     def _around_update(self, update: Method) -> Method:
-        note = self._note_update
-
         def recorded(output: Any, answer: Any) -> object:
             tokens = output.num_scheduled_tokens
             begin_ns = now_ns()
@@ -157,19 +157,16 @@ class Recording:
                 self._safely(self._error, "update_from_output", error)
                 raise
             if tokens:
+                t_ns = now_ns()
                 try:
-                    note(tokens, begin_ns)
+                    step, scheduled_ns = self._in_flight.pop(id(tokens), (0, t_ns))
+                    spent_us, step_us = microseconds(t_ns - begin_ns), microseconds(t_ns - scheduled_ns)
+                    self._write_step(_UPDATE, t_ns, step, self._counts(), _NO_TOKENS, spent_us, step_us)
                 except Exception as error:  # noqa: BLE001 - see _safely
                     self._fail(error)
             return told
 
         return recorded
-
-    def _note_update(self, tokens: dict[str, int], begin_ns: int) -> None:
-        t_ns = now_ns()
-        step, scheduled_ns = self._in_flight.pop(id(tokens), (0, t_ns))
-        spent_us, step_us = microseconds(t_ns - begin_ns), microseconds(t_ns - scheduled_ns)
-        self._write_step(Kind.UPDATE, t_ns, step, self._counts(), {}, spent_us, step_us)
 
     def _note_missing(self, t_ns: int, tokens: dict[str, int], rows: dict[str, int]) -> None:
         """Requests of a step that the scheduler still tracks, and that the worker left out of its answer."""
@@ -235,28 +232,30 @@ class Recording:
     def _around_free(self, free: Method) -> Method:
         note = self._note_free
 
-        def recorded(request: Any, *args: object, **kwargs: object) -> object:
+        def recorded(request: Any, delay_free_blocks: bool = False) -> object:
             try:
                 note(request)
             except Exception as error:  # noqa: BLE001 - see _safely
                 self._fail(error)
-            return free(request, *args, **kwargs)
+            return free(request, delay_free_blocks)
 
         return recorded
 
     def _note_free(self, request: Any) -> None:
-        name = request.request_id
-        where, status = self._where(name, request), request.status
+        name, status = request.request_id, request.status
+        where = self._where(name, request)
         values = request.num_computed_tokens, request.num_output_tokens
-        self.writer.request(Kind.FREE, now_ns(), name, (where, where), (status, status), values)
+        self._write_request(_FREE, now_ns(), name, (where, where), (status, status), values)
 
     def _around_stopped(self, handle: Method) -> Method:
-        """The end of a request, or of one segment of a session that goes on."""
+        """The end of one segment of a session that goes on. Where the whole request ends, it is freed: see there."""
 
         def recorded(request: Any) -> object:
+            if not request.resumable:
+                return handle(request)
             before = self._safely(self._state, request)
             finished = handle(request)
-            self._safely(self._note_change, Kind.STOP, request, before, int(bool(finished)))
+            self._safely(self._note_change, _STOP, request, before, int(bool(finished)))
             return finished
 
         return recorded
@@ -273,7 +272,7 @@ class Recording:
     def _state(self, request: Any) -> tuple[int, int]:
         return self._where(request.request_id, request), request.status
 
-    def _note_change(self, kind: Kind, request: Any, before: tuple[int, int] | None, value: int) -> None:
+    def _note_change(self, kind: int, request: Any, before: tuple[int, int] | None, value: int) -> None:
         if before is not None:
             (queue, status), (queue_now, status_now) = before, self._state(request)
             places, statuses = (queue, queue_now), (status, status_now)
@@ -346,7 +345,7 @@ class Recording:
         parked = 0
         for keeper, name in self._keepers:
             parked += len(getattr(keeper, name))
-        waiting, skipped = len(scheduler.waiting), len(scheduler.skipped_waiting)
+        waiting, skipped = self._length(scheduler.waiting), self._length(scheduler.skipped_waiting)
         return len(scheduler.running), waiting, skipped, parked, self._blocks.num_free_blocks
 
     def _where(self, request_id: str, request: Any = None) -> int:

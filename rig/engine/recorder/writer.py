@@ -52,6 +52,7 @@ class RingWriter:
         self._claim = itertools.count(1).__next__
         self._claim_id = itertools.count(1).__next__
         self._numbers: dict[str, int] = {}
+        self._number_of = self._numbers.__getitem__
         self._names: list[str | None] = [None] * ring.ID_SLOTS
         header = ring.RingHeader(
             stage=stage,
@@ -91,7 +92,7 @@ class RingWriter:
 
     def step(
         self,
-        kind: Kind,
+        kind: int,
         t_ns: int,
         step: int,
         counts: Counts,
@@ -104,28 +105,32 @@ class RingWriter:
         count = len(tokens)
         if count == 0:
             seq = self._claim()
+            running, waiting, skipped, parked, free = counts
+            # Without a star: a list for the arguments costs as much as the record.
             _EMPTY(
                 self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
-                seq, t_ns, kind, 0, 0, step, *counts, spent_us, step_us, empty, 0, seq,
+                seq, t_ns, kind, 0, 0, step, running, waiting, skipped, parked, free, spent_us, step_us, empty, 0, seq,
             )  # fmt: skip
             return
         if count > _WIDEST:
             self._wide_step(kind, t_ns, step, counts, tokens, (spent_us, step_us, empty))
             return
-        numbers = self._numbers
         try:
-            ids = [numbers[request_id] for request_id in tokens]
+            ids = list(map(self._number_of, tokens))
         except KeyError:
             ids = [self.number(request_id) for request_id in tokens]
+        ids += tokens.values()
         seq = self._claim()
+        running, waiting, skipped, parked, free = counts
         _STEPS[count](
             self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
-            seq, t_ns, kind, count, 0, step, *counts, spent_us, step_us, empty, 0, *ids, *tokens.values(), seq,
+            seq, t_ns, kind, count, 0, step, running, waiting, skipped, parked, free, spent_us, step_us, empty, 0,
+            *ids, seq,
         )  # fmt: skip
 
     def request(
         self,
-        kind: Kind,
+        kind: int,
         t_ns: int,
         request_id: str,
         queues: tuple[int, int] = (0, 0),
@@ -133,11 +138,12 @@ class RingWriter:
         values: tuple[int, int] = (0, 0),
     ) -> None:
         """What happened to one request: queues and statuses before and after, two values that depend on the kind."""
-        number = self.number(request_id)
+        number = self._numbers.get(request_id) or self.number(request_id)
         seq = self._claim()
+        (queue, queue_after), (status, status_after), (first, second) = queues, statuses, values
         _REQUEST(
             self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
-            seq, t_ns, kind, 1, 0, number, *queues, *statuses, *values, seq,
+            seq, t_ns, kind, 1, 0, number, queue, queue_after, status, status_after, first, second, seq,
         )  # fmt: skip
 
     def error(self, t_ns: int, request_id: str | None, text: str) -> None:
@@ -154,7 +160,7 @@ class RingWriter:
 
     def _wide_step(
         self,
-        kind: Kind,
+        kind: int,
         t_ns: int,
         step: int,
         counts: Counts,
@@ -177,4 +183,7 @@ class RingWriter:
 
 def microseconds(ns: int) -> int:
     """Whole microseconds of a duration, within what a record can hold."""
-    return min(max(ns, 0) // 1_000, U32)
+    spent_us = ns // 1_000
+    if 0 <= spent_us <= U32:
+        return spent_us
+    return 0 if spent_us < 0 else U32
