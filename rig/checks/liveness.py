@@ -5,6 +5,8 @@ what callers did in the ten seconds before. One log line is known and without ha
 Cannot see: a process that lives and does nothing (that is `progress`); a fault that writes none of the known lines.
 """
 
+from collections.abc import Sequence
+
 from rig.clock import NS_PER_S, to_s
 from rig.config.pipeline import ExternalServer
 from rig.events.types import ActTaken, EndReason, LogSignature, PipelineReady, ProcessDied, ProcessSeen
@@ -51,6 +53,9 @@ class Liveness(Fold[CheckResult]):
             summary = f"{first.stage} (pid {first.pid}) {first.how} {_at(history, first.t_ns)}"
             if exception := died_of(first.last_lines):
                 summary += f", after {exception}"
+            elif logged := _logged_before(first, signatures):
+                before_s = to_s(first.t_ns - logged.t_ns)
+                summary += f", {before_s:.1f} s after {logged.stage} logged {logged.signature}: {logged.line}"
             if len(deaths) > 1:
                 summary += f", then {len(deaths) - 1} more"
             return CheckResult("liveness", Verdict.FAIL, summary, findings)
@@ -58,6 +63,12 @@ class Liveness(Fold[CheckResult]):
             summary = f"no process died, but the log of {signatures[0].stage} shows {signatures[0].signature}"
             return CheckResult("liveness", Verdict.FAIL, summary, findings)
         return _without_deaths(history, len(self._logged))
+
+
+def _logged_before(death: ProcessDied, signatures: Sequence[LogSignature]) -> LogSignature | None:
+    """The first fault in the log that a death without a word of its own may have come of."""
+    shortly = (event for event in signatures if 0 <= death.t_ns - event.t_ns <= BLAME_WINDOW_NS)
+    return min(shortly, key=lambda event: event.t_ns, default=None)
 
 
 def _without_deaths(history: History, explained: int) -> CheckResult:

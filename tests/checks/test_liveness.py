@@ -65,6 +65,16 @@ def test_an_exception_that_was_the_last_word_stands_in_the_first_line(run: Run) 
     assert result_of(Liveness, run.history()).summary.endswith("after KeyError in _update_after_schedule")
 
 
+def test_a_death_without_a_word_is_told_with_the_first_fault_in_the_log_before_it(run: Run) -> None:
+    """As when the orchestrator has failed, and the API server kills its stages."""
+    run.rig(2.0, ev.LogSignature, stage="api_server", signature="traceback", line="OSError: long ago", expected=False)
+    for at_s, line in ((7.5, "ValueError: no latents"), (8.0, "RuntimeError: then this")):
+        run.rig(at_s, ev.LogSignature, stage="api_server", signature="traceback", line=line, expected=False)
+    run.dies(12.5, last_lines=["all is well"])
+    summary = result_of(Liveness, run.history()).summary
+    assert summary.endswith("(load), 5.0 s after api_server logged traceback: ValueError: no latents")
+
+
 def test_a_death_with_idle_callers_says_so(run: Run) -> None:
     run.dies(12.5, last_lines=[])
     assert result_of(Liveness, run.history()).findings[0].text.endswith("(load); no caller acted in the last 10 s")

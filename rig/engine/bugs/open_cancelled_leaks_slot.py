@@ -1,4 +1,4 @@
-"""A session whose caller goes away while it is being opened keeps its admission slot."""
+"""A session whose open is cancelled keeps its admission slot."""
 
 import sys
 from asyncio import CancelledError
@@ -47,13 +47,14 @@ def _forgetting(original: Method) -> Method:
 
 BUG = Bug(
     name="open_cancelled_leaks_slot",
-    summary="a caller who goes away while the session is being opened leaves its admission slot taken",
+    summary="a session whose open is given up half-way leaves its admission slot taken",
     explanation="""\
-The open of a session has taken an admission slot when its caller goes away. A CancelledError is no Exception, so that
-the branch that rolls back did not run; and a close that came while the open went on was forgotten. The session is there
-and belongs to nobody. After `max_sessions` of them every open is refused with `duplex_session_capacity_exhausted`,
-until the idle time of 300 s is over. Acts in the API server.""",
-    provoked_by="hanging up before `session.created`, `max_sessions` times",
+The open of a session has taken an admission slot when it is cancelled. A CancelledError is no Exception, so that the
+branch that rolls back did not run; and a close that came while the open went on was forgotten. The session is there and
+belongs to nobody. After `max_sessions` of them every open is refused with `duplex_session_capacity_exhausted`, until
+the idle time of 300 s is over. Hanging up does not cancel an open, because the server reads on only when that is done;
+its time limit of 10 s does, and so does the end of the server's task. Acts in the API server.""",
+    provoked_by="an open that takes so long that its caller is given up, `max_sessions` times; not by hanging up alone",
     upstream=("vllm-omni#7785",),
     versions={"vllm-omni": "0.30.0"},
     changes=(
