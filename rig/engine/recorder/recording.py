@@ -5,15 +5,15 @@ that it replaces, and whatever patches have put around the classes' own is insid
 it came; one of the recorder takes the recorder off.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic_ns as now_ns
 from typing import Any, TypeVar
 
 from rig.engine.recorder import source
+from rig.engine.recorder.books import Books
 from rig.engine.recorder.writer import U32, Counts, RingWriter, microseconds
 from rig.events import ring
-from rig.events.ring import Kind, Queue
+from rig.events.ring import Kind
 
 IDLE_EVERY_NS = 250_000_000
 """Steps without a request are counted; one record so often says that they go on. A parked request makes thousands."""
@@ -24,22 +24,9 @@ Result = TypeVar("Result")
 Method = Callable[..., Any]
 """A method of the engine: its types are the engine's, which are not looked into."""
 
-# As plain numbers: members of an enum are slow to look up, and flags slow to put together.
+# As plain numbers: members of an enum are slow to look up.
 _SCHEDULE, _UPDATE, _STOP, _FREE = int(Kind.SCHEDULE), int(Kind.UPDATE), int(Kind.STOP), int(Kind.FREE)
 _NO_TOKENS: dict[str, int] = {}
-_RUNNING, _WAITING, _SKIPPED, _PARKED, _TRACKED = (
-    int(queue) for queue in (Queue.RUNNING, Queue.WAITING, Queue.SKIPPED_WAITING, Queue.PARKED, Queue.TRACKED)
-)
-
-_PARKING = {
-    "chunk_transfer_adapter": (
-        "waiting_for_chunk_waiting_requests",
-        "waiting_for_chunk_running_requests",
-        "_held_non_active",
-    ),
-    "input_coordinator": ("_waiting_for_chunk_waiting", "_waiting_for_chunk_running", "_waiting_for_input"),
-}
-"""Where vLLM-Omni sets requests aside until input comes: attribute of the scheduler, and the lists of what it holds."""
 
 
 class Recording:
@@ -50,16 +37,15 @@ class Recording:
         self._scheduler = scheduler
         self._off = off
         self._write_step, self._write_request = writer.step, writer.request
-        # vLLM puts a method in Python over the length of its queues that are deques.
-        self._length: Callable[[Any], int] = deque.__len__ if isinstance(scheduler.waiting, deque) else len
-        self._blocks = scheduler.kv_cache_manager.block_pool.free_block_queue
+        self._books = books = Books(scheduler)
+        self._counts, self._where, self._status_of = books.counts, books.where, books.status_of
         self._began_ns = 0
         self._step = 0
         self._in_flight: dict[int, tuple[int, int]] = {}
+        self._freed: list[tuple[int, Any]] | None = None
         self._empty = 0
         self._idle_ns = 0
         self._idle_counts: Counts | None = None
-        self._keepers: list[tuple[Any, str]] = []
         self._unseen_adapter = True
         self._sending = ""
         self._raised: BaseException | None = None
@@ -151,11 +137,17 @@ class Recording:
             begin_ns = now_ns()
             if tokens and len(answer.req_id_to_index) < len(tokens):
                 self._safely(self._note_missing, begin_ns, tokens, answer.req_id_to_index)
+            freed: list[tuple[int, Any]] = []
+            self._freed = freed
             try:
                 told = update(output, answer)
             except Exception as error:
+                self._safely(self._note_freed)
                 self._safely(self._error, "update_from_output", error)
                 raise
+            if freed:
+                self._safely(self._note_freed)
+            self._freed = None
             if tokens:
                 t_ns = now_ns()
                 try:
@@ -230,22 +222,30 @@ class Recording:
             self.writer.request(Kind.ABORT, t_ns, name, (queue, self._where(name)), (status, finished))
 
     def _around_free(self, free: Method) -> Method:
-        note = self._note_free
+        """In an update the records wait for its end: many requests may end in one, and one after the other is quicker.
+
+        So a request that an update frees and leaves in a queue is recorded there.
+        """
 
         def recorded(request: Any, delay_free_blocks: bool = False) -> object:
-            try:
-                note(request)
-            except Exception as error:  # noqa: BLE001 - see _safely
-                self._fail(error)
+            if self._freed is not None:
+                self._freed.append((now_ns(), request))
+            else:
+                self._safely(self._note_free, now_ns(), request)
             return free(request, delay_free_blocks)
 
         return recorded
 
-    def _note_free(self, request: Any) -> None:
+    def _note_freed(self) -> None:
+        freed, self._freed = self._freed, None
+        for t_ns, request in freed or ():
+            self._note_free(t_ns, request)
+
+    def _note_free(self, t_ns: int, request: Any) -> None:
         name, status = request.request_id, request.status
         where = self._where(name, request)
         values = request.num_computed_tokens, request.num_output_tokens
-        self._write_request(_FREE, now_ns(), name, (where, where), (status, status), values)
+        self._write_request(_FREE, t_ns, name, (where, where), (status, status), values)
 
     def _around_stopped(self, handle: Method) -> Method:
         """The end of one segment of a session that goes on. Where the whole request ends, it is freed: see there."""
@@ -283,10 +283,7 @@ class Recording:
     def _meet_adapter(self) -> None:
         """The adapter is made after the scheduler's own part; no chunk comes before the first request."""
         self._unseen_adapter = False
-        for attribute, lists in _PARKING.items():
-            keeper = getattr(self._scheduler, attribute, None)
-            if keeper is not None:
-                self._keepers += [(keeper, name) for name in lists if hasattr(keeper, name)]
+        self._books.meet_keepers()
         adapter = getattr(self._scheduler, "chunk_transfer_adapter", None)
         if adapter is None:
             return
@@ -337,51 +334,6 @@ class Recording:
 
     def _note_chunk(self, kind: Kind, request_id: str, chunk: int, size: int) -> None:
         self.writer.request(kind, now_ns(), request_id, values=(int(chunk), int(size)))
-
-    # ---- the scheduler's books
-
-    def _counts(self) -> Counts:
-        scheduler = self._scheduler
-        parked = 0
-        for keeper, name in self._keepers:
-            parked += len(getattr(keeper, name))
-        waiting, skipped = self._length(scheduler.waiting), self._length(scheduler.skipped_waiting)
-        return len(scheduler.running), waiting, skipped, parked, self._blocks.num_free_blocks
-
-    def _where(self, request_id: str, request: Any = None) -> int:
-        """In which queues a request is, and whether the scheduler still tracks one of this id.
-
-        A request that is not given is the tracked one; where none is tracked, anything of this id counts.
-        """
-        scheduler = self._scheduler
-        tracked = scheduler.requests.get(request_id)
-        if request is None:
-            request = tracked
-            if request is None:
-                return sum(flag for flag, held in self._queues() if any(one.request_id == request_id for one in held))
-        # Written out: it is asked three times of each request that ends in a step.
-        found = 0 if tracked is None else _TRACKED
-        if request in scheduler.running:
-            found |= _RUNNING
-        if request in scheduler.waiting:
-            found |= _WAITING
-        if request in scheduler.skipped_waiting:
-            found |= _SKIPPED
-        for keeper, name in self._keepers:
-            if request in getattr(keeper, name):
-                return found | _PARKED
-        return found
-
-    def _queues(self) -> Iterator[tuple[int, Iterable[Any]]]:
-        scheduler = self._scheduler
-        yield _RUNNING, scheduler.running
-        yield _WAITING, scheduler.waiting
-        yield _SKIPPED, scheduler.skipped_waiting
-        yield _PARKED, [one for keeper, name in self._keepers for one in getattr(keeper, name)]
-
-    def _status_of(self, request_id: str) -> int:
-        request = self._scheduler.requests.get(request_id)
-        return ring.NO_STATUS if request is None else int(request.status)
 
     def _error(self, where: str, error: Exception, request_id: str | None = None) -> None:
         """Once, however many of the recorded methods it passes through."""

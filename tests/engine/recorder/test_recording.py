@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("vllm")
 
 from rig.engine.patches.registry import patched
-from rig.engine.recorder import recording, source
+from rig.engine.recorder import books, recording, source
 from rig.engine.recorder.plugin import record
 from rig.engine.repro.bench import Bench, Kind, Setup
 from rig.events import ring
@@ -82,6 +82,36 @@ def test_a_recorded_scheduler_does_the_same_as_another(recorded: Recorded) -> No
     assert recorded.bench.clients == bare.clients
     assert recorded.bench.books().empty
     bare.close()
+
+
+@every_kind
+def test_requests_that_end_in_one_step_are_each_told_with_their_own_moment(recorded: Recorded) -> None:
+    names = ["first", "second", "third"]
+    for name in names:
+        recorded.bench.add(name, max_tokens=1)
+    recorded.bench.step()
+    freed = recorded.changes(Record.FREE)
+    assert [one.request for one in freed] == names
+    (updated,) = recorded.steps(Record.UPDATE)
+    moments = [one.t_ns for one in freed]
+    assert moments == sorted(set(moments))
+    assert max(moments) < updated.t_ns
+    assert max(one.seq for one in freed) < updated.seq
+
+
+def test_what_an_update_freed_before_it_failed_is_told(recorded: Recorded) -> None:
+    bench = recorded.bench
+    bench.add("done", max_tokens=1)
+    bench.add("lost")
+    bench.schedule()
+    with pytest.raises(KeyError):
+        bench.update(without_rows=["lost"])
+    freed, raised = recorded.ring().records[-2:]
+    assert isinstance(freed, Change)
+    assert (freed.kind, freed.request, freed.status) == (Record.FREE, "done", "FINISHED_LENGTH_CAPPED")
+    assert isinstance(raised, Raised)
+    bench.abort("lost")
+    assert [one.request for one in recorded.changes(Record.FREE)] == ["done", "lost"]
 
 
 @every_kind
@@ -220,7 +250,7 @@ def test_patches_are_inside_of_what_is_recorded(tmp_path: Path) -> None:
 
 
 def test_a_recorder_that_fails_goes_off_and_the_engine_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording.Recording, "_counts", lambda self: 1 / 0)
+    monkeypatch.setattr(books.Books, "counts", lambda self: 1 / 0)
     one = Recorded(tmp_path, Setup())
     one.bench.add("one", max_tokens=2)
     assert one.bench.settle().empty
