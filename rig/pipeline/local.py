@@ -25,9 +25,11 @@ from rig.events.types import PipelineKept, PipelineReady, PipelineStopped
 from rig.pipeline import deploy, golden, listening, probe, reports, tree
 from rig.pipeline.deploy import Launch
 from rig.pipeline.logs import LogLine, ServerLog, Splitter
+from rig.pipeline.warden import STOPPING
 
 WARDEN_START_S = 20.0
 WARDEN_KILLED = "the warden was killed"
+WARDEN_TERMINATED = "somebody sent the warden SIGTERM, and it stopped the server"
 
 
 class LocalPipeline:
@@ -101,8 +103,8 @@ class LocalPipeline:
         return self._exits.get(pid)
 
     def ended_unasked(self, pid: int) -> bool:
-        """Whether an ended process of the server had not been asked to: by the rig, which stops it in order, or by the
-        kernel, which does when the warden is gone.
+        """Whether an ended process of the server had not been asked to: by the rig, by a warden that was sent SIGTERM,
+        or by the kernel when the warden is gone.
         """
         return pid in self._unasked or not self._stopped_from_here()
 
@@ -110,7 +112,7 @@ class LocalPipeline:
         if self.stop_asked.is_set() or self._warden is None:
             return self.stop_asked.is_set()
         warden = tree.read(self._warden.pid)
-        return warden is None or warden.gone
+        return warden is None or warden.gone or tree.name(self._warden.pid) == STOPPING
 
     async def start(self) -> None:
         """Start the server; returns when its process is there. Raises PipelineError when that fails.
@@ -297,13 +299,19 @@ class LocalPipeline:
                     self._started.set()
                 case reports.Reaped() as reaped:
                     self._note_exit(reaped)
+                case reports.Stopping():
+                    self._lose_warden(WARDEN_TERMINATED)
                 case reports.Stopped() as stopped:
                     self._stopped = stopped
         if self._stopped is None:
-            # With it the kernel asks the server to stop: what ends from now on did not die by itself.
-            self.stop_asked.set()
-            self._set_gone(WARDEN_KILLED)
-            self.warden_lost.set()
+            # With it the kernel asks the server to stop.
+            self._lose_warden(WARDEN_KILLED)
+
+    def _lose_warden(self, why: str) -> None:
+        """What ends from now on did not die by itself."""
+        self.stop_asked.set()
+        self._set_gone(why)
+        self.warden_lost.set()
 
     def _note_exit(self, reaped: reports.Reaped) -> None:
         ended = reports.exit_of(reaped.exit_status, reaped.signal)

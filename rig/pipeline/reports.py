@@ -21,6 +21,10 @@ class Reaped(msgspec.Struct, frozen=True, tag_field="event", tag="reaped"):
     signal: int | None
 
 
+class Stopping(msgspec.Struct, frozen=True, tag_field="event", tag="stopping"):
+    """The warden stops the tree and was not asked to by the rig: somebody sent it SIGTERM."""
+
+
 class Stopped(msgspec.Struct, frozen=True, tag_field="event", tag="stopped"):
     """The tree was stopped: pids that were killed, pids that could not be, and what was in shared memory."""
 
@@ -30,7 +34,7 @@ class Stopped(msgspec.Struct, frozen=True, tag_field="event", tag="stopped"):
     segments_left: list[str]
 
 
-Report = Started | Reaped | Stopped
+Report = Started | Reaped | Stopping | Stopped
 decode = msgspec.json.Decoder(Report).decode
 
 

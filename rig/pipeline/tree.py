@@ -107,6 +107,15 @@ def title(pid: int) -> str:
     return " ".join(raw.decode(errors="replace").replace("\0", " ").split())
 
 
+def name(pid: int) -> str:
+    """The kernel's short name of a process (`comm`, 15 characters), empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def send(process: Process, signum: int) -> bool:
     """Signal exactly this process; False when it is gone, whoever has its pid now."""
     try:

@@ -25,6 +25,8 @@ EXIT_NOT_STARTED = 127
 SEGMENT_SCAN_S = 5.0
 CONTROL_FD = 0
 REPORT_FD = 1
+STOPPING = "rig-stopping"
+"""Name of a warden that stops the tree because of a SIGTERM, in /proc/PID/comm."""
 AUTOGROUP = "/proc/self/autogroup"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -39,6 +41,7 @@ class Warden:
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         self._stop_asked = False
+        self._terminated = False
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._on_sigterm)
         # Ctrl-C is the rig's to handle: it stops in order.
@@ -53,6 +56,11 @@ class Warden:
         while not self._stop_asked:
             self._wait(SEGMENT_SCAN_S)
             self._segments.observe(process.pid for process in self._members())
+        if self._terminated:
+            # Before the first process is asked: whoever sees it end can tell why by the warden's name.
+            with open("/proc/self/comm", "w", encoding="utf-8") as name:
+                name.write(STOPPING)
+            report(event="stopping")
         stopped = tree.stop(self._root, self._members, self._grace_s, pause=self._pause)
         self._reap()
         removed, left = self._segments.clean()
@@ -66,7 +74,7 @@ class Warden:
         return 1 if stopped.left else 0
 
     def _on_sigterm(self, *_: object) -> None:
-        self._stop_asked = True
+        self._stop_asked = self._terminated = True
 
     def _members(self) -> list[tree.Process]:
         return [process for process in tree.descendants(os.getpid(), tree.table()) if not process.gone]

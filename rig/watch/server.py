@@ -8,7 +8,7 @@ from rig.config.run import Watch
 from rig.events.journal import Journal
 from rig.events.types import HELPER
 from rig.pipeline import tree
-from rig.pipeline.local import WARDEN_KILLED, LocalPipeline
+from rig.pipeline.local import LocalPipeline
 from rig.watch.health import sample_health
 from rig.watch.log_signatures import SignatureWatch
 from rig.watch.memory import sample_memory
@@ -40,20 +40,17 @@ class ServerWatch:
         self._run(sample_health(self._pipeline.url, self._journal, self._settings.health_interval_s, asked))
 
     async def lost(self) -> str:
-        """Return when a process of the pipeline died unasked: which, and how; or when its warden was killed.
+        """Return when a process of the pipeline died unasked: which, and how; or when its warden ended with it.
 
         Safe to cancel and to call again.
         """
-        warden = asyncio.create_task(self._warden_killed())
+        warden = asyncio.create_task(self._pipeline.warden_lost.wait())
+        waiting: set[asyncio.Future[Any]] = {self._lost, warden}
         try:
-            await asyncio.wait({self._lost, warden}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             warden.cancel()
-        return self._lost.result() if self._lost.done() else WARDEN_KILLED
-
-    async def _warden_killed(self) -> str:
-        await self._pipeline.warden_lost.wait()
-        return WARDEN_KILLED
+        return self._lost.result() if self._lost.done() else self._pipeline.gone_why
 
     def alive(self) -> list[tree.Process]:
         """The processes of the pipeline that live, or lived when the watch ended; without short-lived helpers."""

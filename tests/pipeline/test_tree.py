@@ -55,6 +55,7 @@ def test_a_zombie_is_gone(sleeper: "subprocess.Popen[str]") -> None:
 def test_a_process_that_never_was_is_gone() -> None:
     assert tree.read(2**22 + 1) is None
     assert tree.title(2**22 + 1) == ""
+    assert tree.name(2**22 + 1) == ""
     assert not tree.send(tree.Process(2**22 + 1, 1, 1, "S", 1), signal.SIGTERM)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rig.pipeline import tree
+from rig.pipeline.warden import STOPPING
 from tests.pipeline.fake import wait_for_end
 
 SHELL = "/bin/sh"
@@ -66,11 +67,17 @@ def test_the_end_of_its_input_ends_the_server(warden: Warden, tmp_path: Path) ->
     wait_for_end([server])
 
 
-def test_a_stop_and_a_sigterm_do_the_same(warden: Warden, tmp_path: Path) -> None:
+def test_a_stop_and_a_sigterm_do_the_same_and_the_latter_is_told_first(warden: Warden, tmp_path: Path) -> None:
     start(warden, tmp_path, "sleep", "600")
     hear(warden, "started")
+    assert tree.name(warden.pid) != STOPPING
     warden.send_signal(signal.SIGTERM)
-    assert hear(warden, "stopped")["left"] == []
+    hear(warden, "stopping")
+    assert tree.name(warden.pid) == STOPPING
+    assert warden.stdout is not None
+    told = [json.loads(line) for line in warden.stdout]
+    assert [report["event"] for report in told] == ["reaped", "stopped"]
+    assert told[-1]["left"] == []
 
 
 def test_ctrl_c_is_not_for_the_warden_but_is_for_the_server(warden: Warden, tmp_path: Path) -> None:

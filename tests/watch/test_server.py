@@ -4,9 +4,11 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from rig.events.types import HealthProbed, LogSignature, MemorySampled, ProcessDied
 from rig.pipeline import tree
-from rig.pipeline.local import WARDEN_KILLED, LocalPipeline
+from rig.pipeline.local import WARDEN_KILLED, WARDEN_TERMINATED, LocalPipeline
 from rig.watch.server import ServerWatch
 from tests.pipeline import fake
 from tests.watch.watched import LABELS, of, recorded, run
@@ -43,12 +45,15 @@ def test_a_fault_in_the_log_is_recorded_with_the_stage_that_wrote_it(tmp_path: P
     assert event.line == "EngineDeadError: the engine is dead"
 
 
-def test_a_server_that_ends_with_its_warden_did_not_die_by_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("signum", "why"), [(signal.SIGKILL, WARDEN_KILLED), (signal.SIGTERM, WARDEN_TERMINATED)])
+def test_a_server_that_ends_with_its_warden_did_not_die_by_itself(
+    tmp_path: Path, signum: signal.Signals, why: str
+) -> None:
     async def act(pipeline: LocalPipeline, watch: ServerWatch) -> None:
         server = tree.read(pipeline.server.pid)
         assert server is not None
-        os.kill(server.ppid, signal.SIGKILL)
-        assert await watch.lost() == WARDEN_KILLED
+        os.kill(server.ppid, signum)
+        assert await watch.lost() == why
         await recorded(tmp_path, ProcessDied, lambda died: "api_server" in {event.stage for event in died})
 
     events = run(tmp_path, act)
