@@ -42,6 +42,16 @@ check_python() {
     refuse "$1 cannot make virtual environments; on Debian install the package python3-venv"
 }
 
+# hdrhistogram has no wheel for Python 3.13 and is compiled there.
+check_compiler() {
+  "$1" -c 'import sys; sys.exit(sys.version_info >= (3, 13))' && return
+  local headers
+  headers=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+  if ! command -v cc >/dev/null || [ ! -f "$headers/Python.h" ] || ! cc -E - <<<'#include <zlib.h>' >/dev/null 2>&1; then
+    refuse "$("$1" -V 2>&1) has no wheel of hdrhistogram; on Debian install gcc, python3-dev and zlib1g-dev, or set PYTHON to 3.11 or 3.12"
+  fi
+}
+
 # vLLM's CPU extension links against one library that no wheel carries.
 check_numa() {
   .venv/bin/python -c 'import ctypes; ctypes.CDLL("libnuma.so.1")' 2>/dev/null && return
@@ -69,6 +79,7 @@ up_to_date && exit 0
 
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
   check_python "${PYTHON:-python3}"
+  check_compiler "${PYTHON:-python3}"
   "${PYTHON:-python3}" -m venv --clear .venv
 fi
 if [ "$profile" != core ]; then

@@ -67,3 +67,10 @@ def test_an_interpreter_without_the_venv_module_is_refused_with_the_package_to_i
     python = interpreter(clone, 'case "$2" in *ensurepip*) exit 1 ;; esac')
     assert_refused(set_up(clone, "core", python=python), "virtual environments", "python3-venv")
     assert not (clone / ".venv").exists()
+
+
+def test_python_3_13_without_a_compiler_is_refused_with_the_packages_to_install(clone: Path) -> None:
+    cases = '*"(3, 13)"*) exit 1 ;; *sysconfig*) echo /nowhere ;;'
+    python = interpreter(clone, f'case "$1" in -V) echo Python 3.13.5 ;; esac; case "$2" in {cases} esac')
+    assert_refused(set_up(clone, "core", python=python), "Python 3.13.5", "hdrhistogram", "python3-dev", "PYTHON")
+    assert not (clone / ".venv").exists()
