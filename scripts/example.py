@@ -1,8 +1,8 @@
 """Copies a comparison with its runs into results/examples/: `.venv/bin/python scripts/example.py results/AB_ID`.
 
 For people to read, and to judge again: `rig ab --judge results/examples/AB_ID`. Left out is what judging does not need:
-the flight recorder's rings, the server's logs, spools, and the pages of all but the first pair. Paths of the machine
-are cut: what lies in the project's folder begins there, what lies in the home folder with `~/`.
+the flight recorder's rings, the server's logs, spools, and the pages, which `rig report` makes anew. Paths of the
+machine are cut: what lies in the project's folder begins there, what lies in the home folder with `~/`.
 """
 
 import argparse
@@ -33,8 +33,7 @@ def main() -> None:
     comparison: Path = parser.parse_args().comparison.resolve()
     _copy(comparison, OF_A_COMPARISON)
     for made in record.read(comparison).runs:
-        page = ("report.html",) if made.pair == 0 else ()
-        _copy((comparison / made.folder).resolve(), (*OF_A_RUN, *page))
+        _copy((comparison / made.folder).resolve(), OF_A_RUN)
 
 
 def _copy(folder: Path, names: tuple[str, ...]) -> None:

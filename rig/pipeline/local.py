@@ -66,7 +66,7 @@ class LocalPipeline:
         self._server: tree.Process | None = None
         self._started = asyncio.Event()
         self._started_ns = 0
-        self._exits: dict[int, reports.Exit] = {}
+        self._reaped: dict[int, reports.Reaped] = {}
         self._unasked: set[int] = set()
         """Reaped before the rig asked for a stop, whenever their deaths are looked at."""
         self._stopped: reports.Stopped | None = None
@@ -100,7 +100,13 @@ class LocalPipeline:
 
     def exit_of(self, pid: int) -> reports.Exit | None:
         """How a process ended that the warden has reaped, None when it has not (yet)."""
-        return self._exits.get(pid)
+        reaped = self._reaped.get(pid)
+        return None if reaped is None else reports.exit_of(reaped.exit_status, reaped.signal)
+
+    def reaped_ns(self, pid: int) -> int | None:
+        """When the warden reaped a process, on the monotonic clock; None when it has not (yet)."""
+        reaped = self._reaped.get(pid)
+        return None if reaped is None else reaped.t_ns
 
     def ended_unasked(self, pid: int) -> bool:
         """Whether an ended process of the server had not been asked to: by the rig, by a warden that was sent SIGTERM,
@@ -314,11 +320,11 @@ class LocalPipeline:
         self.warden_lost.set()
 
     def _note_exit(self, reaped: reports.Reaped) -> None:
-        ended = reports.exit_of(reaped.exit_status, reaped.signal)
-        self._exits[reaped.pid] = ended
+        self._reaped[reaped.pid] = reaped
         if not self.stop_asked.is_set():
             self._unasked.add(reaped.pid)
         if self._server is not None and reaped.pid == self._server.pid:
+            ended = reports.exit_of(reaped.exit_status, reaped.signal)
             self._set_gone(f"the server (pid {reaped.pid}) {ended}")
 
     def _set_gone(self, why: str) -> None:

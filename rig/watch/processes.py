@@ -97,12 +97,12 @@ class ProcessWatch:
     def _bury_unseen(self) -> None:
         """A server that ended before the first look at it died all the same."""
         server = self._pipeline.server
-        ended = self._pipeline.exit_of(server.pid)
-        if self._server_seen or ended is None:
+        ended, t_ns = self._pipeline.exit_of(server.pid), self._pipeline.reaped_ns(server.pid)
+        if self._server_seen or ended is None or t_ns is None:
             return
         unseen = Watched(server, -1, labels.API_SERVER, "")
         self._record_seen(unseen)
-        self._record_died(unseen, ended, monotonic_ns())
+        self._record_died(unseen, ended, t_ns)
 
     def _scan(self) -> None:
         processes = tree.table()

@@ -67,7 +67,16 @@ def test_the_end_of_its_input_ends_the_server(warden: Warden, tmp_path: Path) ->
     wait_for_end([server])
 
 
-def test_a_stop_and_a_sigterm_do_the_same_and_the_latter_is_told_first(warden: Warden, tmp_path: Path) -> None:
+def test_a_stop_is_only_carried_out(warden: Warden, tmp_path: Path) -> None:
+    start(warden, tmp_path, "sleep", "600")
+    hear(warden, "started")
+    tell(warden, stop=True)
+    assert warden.stdout is not None
+    assert [json.loads(line)["event"] for line in warden.stdout] == ["reaped", "stopped"]
+    assert tree.name(warden.pid) != STOPPING
+
+
+def test_a_sigterm_is_told_before_it_is_carried_out_as_a_stop(warden: Warden, tmp_path: Path) -> None:
     start(warden, tmp_path, "sleep", "600")
     hear(warden, "started")
     assert tree.name(warden.pid) != STOPPING

@@ -121,6 +121,8 @@ def test_a_server_that_died_unasked_is_no_orderly_stop_however_late_it_is_looked
 
 
 def test_a_server_that_ends_before_the_first_look_at_it_is_seen_and_died(tmp_path: Path) -> None:
+    known_ns: list[int] = []
+
     async def scenario() -> str:
         journal = Journal(tmp_path, "rig", "rig")
         pipeline = LocalPipeline(fake.fake_config(tmp_path), "/no/checkpoint", tmp_path, journal)
@@ -129,6 +131,7 @@ def test_a_server_that_ends_before_the_first_look_at_it_is_seen_and_died(tmp_pat
             await pipeline.start()
             os.kill(pipeline.server.pid, signal.SIGKILL)
             await pipeline.gone.wait()
+            known_ns.append(monotonic_ns())
             watch.start()
         finally:
             await pipeline.stop()
@@ -140,6 +143,7 @@ def test_a_server_that_ends_before_the_first_look_at_it_is_seen_and_died(tmp_pat
     assert [str(seen.pid) for seen in of(events, ProcessSeen) if seen.stage == "api_server"] == [pid]
     (server,) = [death for death in of(events, ProcessDied) if death.stage == "api_server"]
     assert (server.signal, server.expected) == ("SIGKILL", False)
+    assert server.t_ns < known_ns[0], "it has the time at which it ended"
 
 
 def test_a_death_is_stamped_when_it_happens(tmp_path: Path) -> None:

@@ -137,17 +137,15 @@ class Recording:
             begin_ns = now_ns()
             if tokens and len(answer.req_id_to_index) < len(tokens):
                 self._safely(self._note_missing, begin_ns, tokens, answer.req_id_to_index)
-            freed: list[tuple[int, Any]] = []
-            self._freed = freed
+            self._freed = []
             try:
-                told = update(output, answer)
+                try:
+                    told = update(output, answer)
+                finally:  # also when the process is told to exit in the middle
+                    self._safely(self._note_freed)
             except Exception as error:
-                self._safely(self._note_freed)
                 self._safely(self._error, "update_from_output", error)
                 raise
-            if freed:
-                self._safely(self._note_freed)
-            self._freed = None
             if tokens:
                 t_ns = now_ns()
                 try:

@@ -116,16 +116,16 @@ class RingWriter:
             self._wide_step(kind, t_ns, step, counts, tokens, (spent_us, step_us, empty))
             return
         try:
-            ids = list(map(self._number_of, tokens))
+            listed = list(map(self._number_of, tokens))
         except KeyError:
-            ids = [self.number(request_id) for request_id in tokens]
-        ids += tokens.values()
+            listed = [self.number(request_id) for request_id in tokens]
+        listed += tokens.values()
         seq = self._claim()
         running, waiting, skipped, parked, free = counts
         _STEPS[count](
             self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
             seq, t_ns, kind, count, 0, step, running, waiting, skipped, parked, free, spent_us, step_us, empty, 0,
-            *ids, seq,
+            *listed, seq,
         )  # fmt: skip
 
     def request(
@@ -138,7 +138,7 @@ class RingWriter:
         values: tuple[int, int] = (0, 0),
     ) -> None:
         """What happened to one request: queues and statuses before and after, two values that depend on the kind."""
-        number = self._numbers.get(request_id) or self.number(request_id)
+        number = self.number(request_id)
         seq = self._claim()
         (queue, queue_after), (status, status_after), (first, second) = queues, statuses, values
         _REQUEST(
