@@ -83,7 +83,7 @@ class Call:
             if outcome is Outcome.UNFINISHED:
                 self._line.say_goodbye(HURRIED_GOODBYE_NS)
             else:
-                self._line.say_goodbye()
+                self._line.say_goodbye(late_ns=self._script.late_sound_ms * NS_PER_MS)
         self._line.finish(HURRIED_GOODBYE_NS)
         self._line.record(CallEnded, outcome=outcome, detail=detail)
 

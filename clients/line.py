@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clients import wire
-from clients.microphone import FRAME_MS, Microphone
+from clients.microphone import FRAME_MS, FRAME_NS, Microphone, silence
 from clients.session import Refusal, Session
 from clients.transport import Closed, ConnectError, Transport, encode_text
 from clients.turns import Turn, Turns
@@ -223,29 +223,46 @@ class Line:
         transport.close(NORMAL_CLOSE)
         self._release(transport)
 
-    def say_goodbye(self, limit_ns: int = GOODBYE_NS) -> None:
-        """End the session and the connection politely."""
+    def say_goodbye(self, limit_ns: int = GOODBYE_NS, late_ns: int = 0) -> None:
+        """End the session and the connection politely; where `late_ns` is given, sound goes on for so long."""
         transport, session = self._open, self.session
         assert session is not None
         begin_ns = monotonic_ns()
-        self.record(
-            ActTaken,
-            t_ns=begin_ns,
-            turn=self.turns.last_index,
-            act=Act.SAY_GOODBYE,
-            planned_ns=begin_ns,
-            after_audio_ms=None,
-        )
+        self._goodbye_act(Act.SAY_GOODBYE, begin_ns)
         self._record_slips()
         self.microphone = None
         if session.attached:
             transport.send(encode_text(wire.CLOSE_SESSION))
-            while session.closed_reason is None and transport.is_open and monotonic_ns() < begin_ns + limit_ns:
-                self._listen(transport, begin_ns + limit_ns)
+            if late_ns > 0:
+                self._go_on_sending(begin_ns + min(late_ns, limit_ns))
+            self._await_closed(begin_ns + limit_ns)
             if session.closed_reason is None and transport.is_open:
                 self.record(Surprise, what=f"session.close was not answered within {limit_ns / NS_PER_S:g} s")
         transport.close(NORMAL_CLOSE)
         self._release(transport, asked_to_close=session.attached)
+
+    def _goodbye_act(self, act: Act, t_ns: int) -> None:
+        turn = self.turns.last_index
+        self.record(ActTaken, t_ns=t_ns, turn=turn, act=act, planned_ns=t_ns, after_audio_ms=None)
+
+    def _go_on_sending(self, until_ns: int) -> None:
+        """The first frame leaves right behind `session.close`: the server takes only milliseconds to close."""
+        due_ns = monotonic_ns()
+        self._goodbye_act(Act.LATE_SOUND, due_ns)
+        while due_ns < until_ns:
+            self._open.send(silence())
+            due_ns += FRAME_NS
+            if self._await_closed(min(due_ns, until_ns)):
+                return
+
+    def _await_closed(self, until_ns: int) -> bool:
+        """Listen until the session is closed or the connection is; False when time is up first."""
+        assert self.session is not None
+        while self.session.closed_reason is None and self._open.is_open:
+            if monotonic_ns() >= until_ns:
+                return False
+            self._listen(self._open, until_ns)
+        return True
 
     def finish(self, limit_ns: int) -> None:
         """Wait for the ends of all connections that were hung up, then let go of their sockets."""

@@ -181,7 +181,17 @@ def _drawn(
     behaviour = _pick(draw, _behaviour_weights(config.behaviours))
     length, turns = _turns(config, behaviour, draw)
     pause_ms = 0 if start_us is not None else _pause_ms(config.load, draw)
-    return CallScript(name, caller, index, behaviour, pause_ms, turns, start_us, length=length)
+    late_ms = _late_sound_ms(config, name)
+    return CallScript(name, caller, index, behaviour, pause_ms, turns, start_us, length=length, late_sound_ms=late_ms)
+
+
+def _late_sound_ms(config: RunConfig, name: CallId) -> int:
+    """From a draw of its own, so that the same calls are made with and without it."""
+    part = config.behaviours.late_sound
+    if part is None:
+        return 0
+    draw = ids.rng(config.seed, "late-sound", name)
+    return max(1, _ms(draw, part.for_s)) if draw.random() < part.share else 0
 
 
 def _pause_ms(load: Load, draw: random.Random) -> int:

@@ -92,6 +92,7 @@ class CallScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     Closed loop: begun by slot `caller`, `pause_ms` after the slot's previous call ended or the load began; not any more
     when that would be later than `latest_ms` after the beginning of the load. Open loop (`start_us` is given): begun so
     long after the beginning of the load by any free slot. `length` names the entry of `lengths` that it was drawn from.
+    `late_sound_ms`: so long sound goes on after the `session.close` of the goodbye, unless the server ends it first.
     """
 
     call: CallId
@@ -103,3 +104,4 @@ class CallScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     start_us: int | None = None
     latest_ms: int | None = None
     length: str = ""
+    late_sound_ms: int = 0

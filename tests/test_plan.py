@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rig import speech
 from rig.config.run import RunConfig
@@ -272,6 +273,19 @@ def test_moments_stay_within_their_spans(tmp_path: Path) -> None:
             # Before session.created there are only milliseconds: a twentieth of 100 to 1000 ms.
             before = turn.hang_up.when is HangUpWhen.BEFORE_CREATED
             assert (5 if before else 100) <= turn.hang_up.after_ms <= (50 if before else 1_000)
+
+
+def test_late_sound_has_its_share_of_all_calls_and_changes_nothing_else(tmp_path: Path) -> None:
+    text = LARGE.replace("behaviours:\n", "behaviours:\n  late_sound: {share: 0.25, for_s: {low: 0.5, high: 1.0}}\n", 1)
+    without, with_it = (make_plan(run_config(tmp_path, written)) for written in (LARGE, text))
+    assert without.calls == tuple(replace(call, late_sound_ms=0) for call in with_it.calls)
+    late_ms = [call.late_sound_ms for call in with_it.calls if call.late_sound_ms > 0]
+    assert 0.15 < len(late_ms) / len(with_it.calls) < 0.35
+    assert min(late_ms) >= 500
+    assert max(late_ms) <= 1_000
+    assert {call.behaviour for call in with_it.calls if call.late_sound_ms > 0} >= {
+        Behaviour.POLITE, Behaviour.BARGE_IN, Behaviour.HANG_UP,
+    }  # fmt: skip
 
 
 def test_only_speech_that_interrupts_has_words(tmp_path: Path) -> None:

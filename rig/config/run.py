@@ -67,6 +67,13 @@ class HangUps(StrictModel):
     after_s: Annotated[Span, Field(description="seconds into the chosen moment")]
 
 
+class LateSound(StrictModel):
+    """Callers whose microphone outlives their goodbye: sound goes on after `session.close`."""
+
+    share: Annotated[float, Field(gt=0, le=1, description="share of all calls, whatever their behaviour")]
+    for_s: Annotated[Span, Field(description="seconds of sound after it, unless the server ends the connection first")]
+
+
 class Length(StrictModel):
     """One length of calls."""
 
@@ -83,6 +90,7 @@ class Behaviours(StrictModel):
     polite: Annotated[Polite | None, Field(description="callers who wait")] = None
     barge_in: Annotated[BargeIn | None, Field(description="callers who interrupt")] = None
     hang_up: Annotated[HangUps | None, Field(description="callers who hang up and return")] = None
+    late_sound: Annotated[LateSound | None, Field(description="callers who send sound after their goodbye")] = None
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:

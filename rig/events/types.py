@@ -1,8 +1,7 @@
 """What a run can record. Every type is frozen and strict: an unknown field or type is an error.
 
-Times are nanoseconds on the host's monotonic clock: `t_ns` is when it happened (for what arrives: when the
-socket was read), `planned_ns` when the plan said it should. A field that is None was not available; it is
-never 0 instead.
+Times are nanoseconds on the host's monotonic clock: `t_ns` is when it happened (for what arrives: when the socket was
+read), `planned_ns` when the plan said it should. A field that is None was not available; it is never 0 instead.
 """
 
 import enum
@@ -58,7 +57,7 @@ class Connect(enum.StrEnum):
 
 
 class Act(enum.StrEnum):
-    """What a caller did to the server on purpose."""
+    """What a caller did to the server on purpose. `LATE_SOUND`: it went on sending after its goodbye."""
 
     BARGE_IN_SPEECH = "barge_in_speech"
     BARGE_IN_CANCEL = "barge_in_cancel"
@@ -66,6 +65,7 @@ class Act(enum.StrEnum):
     HANG_UP_FIN = "hang_up_fin"
     HANG_UP_CLOSE = "hang_up_close"
     SAY_GOODBYE = "say_goodbye"
+    LATE_SOUND = "late_sound"
 
 
 class ClosedBy(enum.StrEnum):

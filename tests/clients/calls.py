@@ -38,6 +38,7 @@ class Case:
 
     turns: tuple[TurnScript, ...]
     manners: Manners = field(default_factory=Manners)
+    late_sound_ms: int = 0
 
 
 def interrupting(by: InterruptBy, utterance: str | None = None) -> TurnScript:
@@ -85,6 +86,8 @@ CASES: dict[str, Case] = {
     "listens_first": Case((SHORT,), Manners(listens_first=True)),
     "speaks_unasked": Case((SHORT, SHORT), Manners(speaks_unasked=True, chunks=2)),
     "unknown_event": Case((SHORT,), Manners(extra_event={"kind": "response.telepathy"})),
+    "late_sound": Case((SHORT,), Manners(closed_delay_s=2), late_sound_ms=450),
+    "late_sound_cut_short": Case((SHORT,), Manners(closed_delay_s=0.15), late_sound_ms=2_000),
     "not_duplex": Case((SHORT,), Manners(duplex=False)),
 }
 
@@ -123,7 +126,8 @@ class Played:
 
 def play(name: str, folder: Path, results: dict[str, Played]) -> None:
     case = CASES[name]
-    script = CallScript(call_id(0, 0), 0, 0, Behaviour.POLITE, 0, case.turns)
+    late_ms = case.late_sound_ms
+    script = CallScript(call_id(0, 0), 0, 0, Behaviour.POLITE, 0, case.turns, late_sound_ms=late_ms)
     error: Exception | None = None
     with serving(case.manners) as server:
         log = journal.Journal(folder, name, "caller")

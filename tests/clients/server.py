@@ -51,6 +51,7 @@ class Manners:
     breaks_after_chunks: int | None = None
     breaks_by: str = "reset"
     extra_event: dict[str, Any] | None = None
+    closed_delay_s: float = 0.0
 
 
 class Session:
@@ -313,12 +314,19 @@ class ScriptedServer:
             session.cancel("client_cancelled")
         elif kind == "playback.ack":
             session.send("playback.acknowledged")
+        elif kind == "session.close" and self.manners.closed_delay_s > 0:
+            # It goes on reading meanwhile, as a server does that has stages to clean up.
+            threading.Timer(self.manners.closed_delay_s, self.close, (session, connection)).start()
         elif kind == "session.close":
-            session.send("session.closed", session_id=session.id, reason="client_close")
-            del self.sessions[session.id]
-            connection.close(1000, "client_close")
+            self.close(session, connection)
             return True
         return False
+
+    def close(self, session: Session, connection: ServerConnection) -> None:
+        """End a session as its caller asked for."""
+        session.send("session.closed", session_id=session.id, reason="client_close")
+        del self.sessions[session.id]
+        connection.close(1000, "client_close")
 
 
 def voice_in(data_url: str) -> int:

@@ -132,6 +132,27 @@ def test_a_reply_that_goes_on_when_spoken_over_has_no_end(played: dict[str, Play
     assert call.turns()[0] == (0, Outcome.NO_END)
 
 
+def sound_after_goodbye(call: Played) -> int:
+    kinds = [message["type"] for message in call.server.received]
+    return kinds[kinds.index("session.close") :].count("input_audio_buffer.append")
+
+
+def test_sound_may_go_on_after_the_goodbye_for_as_long_as_the_script_says(played: dict[str, Played]) -> None:
+    call = played["late_sound"]
+    assert call.outcome() is Outcome.DONE
+    assert call.acts() == [Act.SAY_GOODBYE, Act.LATE_SOUND]
+    assert sound_after_goodbye(call) == 5
+    assert [event.by for event in call.of(ConnectionClosed)] == [ClosedBy.CALLER]
+    assert call.of(Surprise) == []
+
+
+def test_sound_after_the_goodbye_ends_with_the_session(played: dict[str, Played]) -> None:
+    call = played["late_sound_cut_short"]
+    assert call.outcome() is Outcome.DONE
+    assert 1 <= sound_after_goodbye(call) < 20
+    assert call.of(Surprise) == []
+
+
 def test_hanging_up_before_created_leaves_nothing_to_resume_and_says_so(played: dict[str, Played]) -> None:
     call = played["before_created"]
     assert call.outcome() is Outcome.DONE

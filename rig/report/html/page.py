@@ -17,6 +17,7 @@ KEYS = (
     ("barge_in_speech", "barges in by speaking"),
     ("barge_in_cancel", "barges in by response.cancel"),
     ("hang_up", "hangs up"),
+    ("late_sound", "sends sound after the goodbye"),
     ("new_session", "comes back, new session"),
     ("resume", "comes back, resumes"),
     ("refused", "is refused"),

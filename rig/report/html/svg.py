@@ -20,6 +20,7 @@ GLYPHS = {
     "hang_up": "M2 2H10M6 2V10.5",
     "resume": "M6 2.5A3.5 3.5 0 1 1 5.99 2.5ZM6 4.5V7.5M4.5 6H7.5",
     "new_session": "M6 2.5A3.5 3.5 0 1 1 5.99 2.5Z",
+    "late_sound": "M1.5 6H4L6 2.5L8 9.5L9 6H10.5",
     "known": "M6 2L10 6L6 10L2 6Z",
 }
 """One shape for each kind of mark: none is told apart by colour alone."""

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from rig.events.types import Act
 from rig.report.html import svg
 from rig.report.html.markup import el
 
@@ -82,3 +83,8 @@ def test_a_plot_is_as_wide_as_the_run_in_bins() -> None:
 
 def test_a_bar_that_ends_before_it_begins_is_not_drawn_backwards() -> None:
     assert 'width="0"' in svg.rect(5, 4, y=0, height=1, css="x", title="t")
+
+
+@pytest.mark.parametrize("act", [act for act in Act if act is not Act.SAY_GOODBYE])
+def test_every_act_but_the_goodbye_has_a_shape(act: Act) -> None:
+    assert svg.glyph_of(act) in svg.GLYPHS
