@@ -145,7 +145,9 @@ def _named(latencies: Sequence[Latency]) -> str:
 
 def _interval(one: Latency) -> str:
     low, high = one.deciding.low, one.deciding.high
-    return " (no interval)" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
+    if low is None or high is None:
+        return " (no interval)"
+    return f" ({low:.2f} to {high:.2f} at {100 * one.deciding.level:.3g} %)"
 
 
 def _worse(why: str) -> Decision:
