@@ -1,5 +1,6 @@
 """Sound that comes for a session which is closed opens it again, with nobody on the line."""
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from rig.engine.patches.patch import Bug, Change, Kind
@@ -29,7 +30,8 @@ def apply() -> None:
 def _remembering(original: Method) -> Method:
     async def open_session(self: "DuplexSessionManager", message: "OpenDuplexSessionMessage") -> None:
         opened = vars(self).setdefault(_OPENED, {})
-        opened[message.session_id] = message
+        # A copy: the model's plugin takes the reference voice out of the config.
+        opened[message.session_id] = deepcopy(message)
         for session_id in [one for one in opened if one not in self.runners][:-KEPT_CLOSED]:
             del opened[session_id]
         await original(self, message)
@@ -54,7 +56,7 @@ def _reviving(original: Method) -> Method:
 
         async def open_again() -> None:
             if session_id not in self.runners:
-                await self.open(opened)
+                await self.open(deepcopy(opened))
             original(self, message)
 
         self._run_control(session_id, f"late-append-{session_id}", open_again)

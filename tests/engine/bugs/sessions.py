@@ -11,6 +11,7 @@ from vllm_omni.engine.duplex.session.manager import DuplexSessionManager
 from vllm_omni.model_executor.models.minicpmo_4_5.duplex.plugin import MiniCPMO45DuplexPlugin
 
 MAX_SESSIONS = 2
+VOICE = "data:audio/wav;base64,"
 
 
 class Stages(DuplexStagePort):  # type: ignore[misc]  # the engine is not looked into
@@ -35,7 +36,10 @@ class Stages(DuplexStagePort):  # type: ignore[misc]  # the engine is not looked
 
 
 class Plugin(MiniCPMO45DuplexPlugin):  # type: ignore[misc]
-    """The model's plugin, whose look at the checkpoint takes until it is let go."""
+    """The model's plugin, whose look at the checkpoint takes until it is let go.
+
+    As the released one it takes the reference voice out of the config, and opens no session without one.
+    """
 
     def __init__(self) -> None:
         super().__init__(lambda *_, **__: b"")
@@ -43,8 +47,11 @@ class Plugin(MiniCPMO45DuplexPlugin):  # type: ignore[misc]
         self.go_on = asyncio.Event()
         self.go_on.set()
 
-    async def prepare_runtime_config(self, config: object, *, model_config: object) -> dict[str, object]:
-        del config, model_config
+    async def prepare_runtime_config(self, config: DuplexSessionConfig, *, model_config: object) -> dict[str, object]:
+        del model_config
+        if config.ref_audio is None:
+            raise ValueError("duplex audio output requires ref_audio")
+        config.ref_audio = None
         self.asked.set()
         await self.go_on.wait()
         return {}
@@ -70,7 +77,8 @@ class Desk:
 
     async def open(self, name: str) -> "asyncio.Task[None]":
         """Begin to open a session; the task is done when it is open or refused."""
-        message = OpenDuplexSessionMessage(control_id=name, session_id=name, session_config=DuplexSessionConfig())
+        config = DuplexSessionConfig(ref_audio=VOICE)
+        message = OpenDuplexSessionMessage(control_id=name, session_id=name, session_config=config)
         self.plugin.asked.clear()
         return asyncio.create_task(self.manager.open(message))
 
