@@ -15,7 +15,9 @@ import struct
 
 import msgspec
 
-MAGIC = b"RIGRING1"
+MAGIC = b"RIGRING2"
+EARLIER_MAGICS = frozenset({b"RIGRING1"})
+"""Of rings that are read, too: their updates list no ends, which have records of their own there."""
 HEADER_BYTES = 4096
 ID_BYTES = 256
 ID_SLOTS = 4096
@@ -32,6 +34,8 @@ OFF_PREFIX = "off."
 """Files of this name hold one line: why a process that should have been recorded was not."""
 
 IDS_A_RECORD = 16
+ENDS_A_RECORD = 9
+"""Requests whose end one update record holds. More of them stand in records of the same kind before it."""
 MAX_RECORDS_A_STEP = 4
 """Of a step with more than 64 requests the rest is only counted."""
 
@@ -45,6 +49,8 @@ ID_TAIL_AT = ID_BYTES - 4
 ID_TEXT_BYTES = ID_TAIL_AT - ID_ENTRY.size
 
 STEP_FIELDS = "IHHHHIIIIH"
+END_FIELDS = "IBbii"
+"""Number of a request, the queues that hold it after its update, its status, its computed and its output tokens."""
 REQUEST_FIELDS = "IBBbbqq"
 ERROR_FIELDS = "IH"
 ERROR_TEXT_BYTES = TAIL_AT - HEAD.size - struct.calcsize("<" + ERROR_FIELDS)
@@ -52,7 +58,7 @@ ERROR_TEXT_BYTES = TAIL_AT - HEAD.size - struct.calcsize("<" + ERROR_FIELDS)
 NO_STATUS = -128
 """Stands for the status of a request that the scheduler does not know."""
 CONTINUED = 1
-"""Flag: this record only lists more requests of the step before it."""
+"""Flag: this record only lists more requests, of the step before it or, of ends, of the update after it."""
 
 
 class Kind(enum.IntEnum):
@@ -114,6 +120,13 @@ def step_struct(ids: int) -> struct.Struct:
     """A whole step record with so many requests: head, fields, request numbers, their token counts, tail."""
     used = struct.calcsize(f"<QqBBH{STEP_FIELDS}{2 * ids}I")
     return struct.Struct(f"<QqBBH{STEP_FIELDS}{2 * ids}I{TAIL_AT - used}xQ")
+
+
+def update_struct(ends: int) -> struct.Struct:
+    """A whole update record with the ends of so many requests: head, fields, ends, tail."""
+    listed = STEP_FIELDS + END_FIELDS * ends
+    used = struct.calcsize(f"<QqBBH{listed}")
+    return struct.Struct(f"<QqBBH{listed}{TAIL_AT - used}xQ")
 
 
 def request_struct() -> struct.Struct:

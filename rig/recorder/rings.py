@@ -5,6 +5,7 @@ or is cut short, says so. Nothing here needs the engine.
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rig.events import ring
 from rig.events.ring import Kind, Queue, RingHeader
 
 _STEP = struct.Struct("<" + ring.STEP_FIELDS)
+_END = struct.Struct("<" + ring.END_FIELDS)
 _REQUEST = struct.Struct("<" + ring.REQUEST_FIELDS)
 _ERROR = struct.Struct("<" + ring.ERROR_FIELDS)
 
@@ -101,11 +103,11 @@ def read(path: Path) -> Ring:
     records: list[Record] = []
     damaged = 0
     for seq in sequence.numbers:
-        record = sequence.record(seq)
-        if record is None:
+        found = sequence.records(seq)
+        if found is None:
             damaged += 1
         else:
-            records.append(record)
+            records += found
     records.sort(key=lambda record: (record.t_ns, record.seq))
     problems = []
     expected = ring.RING_AT + header.slots * ring.RECORD_BYTES
@@ -124,7 +126,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _header(path: Path, data: bytes) -> RingHeader:
-    if data[:8] != ring.MAGIC:
+    if data[:8] != ring.MAGIC and data[:8] not in ring.EARLIER_MAGICS:
         raise RingError(f"{path.name} is no ring, or its writer ended while it made it")
     length = int.from_bytes(data[8:12], "little")
     try:
@@ -140,8 +142,8 @@ def oldest_ns(path: Path) -> int | None:
     """The time of the oldest record that a ring still holds, None when it holds none. Raises RingError."""
     data = _bytes(path)
     sequence = _Sequence(data, _header(path, data))
-    held = (sequence.record(seq) for seq in reversed(sequence.numbers))
-    return next((record.t_ns for record in held if record is not None), None)
+    held = (sequence.records(seq) for seq in reversed(sequence.numbers))
+    return next((records[0].t_ns for records in held if records), None)
 
 
 class _Sequence:
@@ -165,20 +167,39 @@ class _Sequence:
         (seq,) = ring.TAIL.unpack_from(self._data, self._at + slot * ring.RECORD_BYTES)
         return int(seq) if seq % self._header.slots == slot else 0
 
-    def record(self, seq: int) -> Record | None:
-        """A record, None where it is torn, was never finished, or lies behind the end of the file."""
+    def records(self, seq: int) -> Sequence[Record] | None:
+        """What one record tells, None where it is torn, was never finished, or lies behind the end of the file.
+
+        An update's tells the freeing of each request that ended in it, too.
+        """
         slot = seq % self._header.slots
         if slot >= self._held:
             return None
         at = self._at + slot * ring.RECORD_BYTES
-        head, t_ns, kind, count, _ = ring.HEAD.unpack_from(self._data, at)
+        head, t_ns, kind, count, flags = ring.HEAD.unpack_from(self._data, at)
         (tail,) = ring.TAIL.unpack_from(self._data, at + ring.TAIL_AT)
         if head != seq or tail != seq:
             return None
         try:
-            return self._decoded(seq, t_ns, Kind(kind), count, at + ring.HEAD.size)
+            if kind == Kind.UPDATE and count > 0:
+                return self._update(seq, t_ns, count, flags, at + ring.HEAD.size)
+            record = self._decoded(seq, t_ns, Kind(kind), count, at + ring.HEAD.size)
         except ValueError:
             return None
+        return None if record is None else (record,)
+
+    def _update(self, seq: int, t_ns: int, count: int, flags: int, at: int) -> Sequence[Record] | None:
+        """The requests that ended, and the update itself, unless another record of it follows."""
+        step = self._step(seq, t_ns, Kind.UPDATE, 0, at)
+        if count > ring.ENDS_A_RECORD or step is None:
+            return None
+        ends: list[Record] = [self._end(seq, t_ns, at + _STEP.size + index * _END.size) for index in range(count)]
+        return ends if flags & ring.CONTINUED else [*ends, step]
+
+    def _end(self, seq: int, t_ns: int, at: int) -> Change:
+        number, place, code, computed, output = _END.unpack_from(self._data, at)
+        queue, status = Queue(place), self._header.statuses.get(code)
+        return Change(seq, t_ns, Kind.FREE, self.name(number), queue, queue, status, status, (computed, output))
 
     def _decoded(self, seq: int, t_ns: int, kind: Kind, count: int, at: int) -> Record | None:
         if kind in ring.STEP_KINDS:

@@ -8,7 +8,6 @@ from benchmarks.recorder import print_shares
 from rig.engine.recorder.writer import RingWriter
 from rig.engine.repro.bench import Kind
 from rig.events import ring
-from rig.events.ring import Kind as Event
 
 COUNTS = (1, 0, 0, 0, 100)
 
@@ -17,7 +16,7 @@ def stage(run: Path, number: int, scheduler: str, step_us: int) -> None:
     """A stage whose one step took so long."""
     (run / ring.FOLDER).mkdir(exist_ok=True)
     writer = RingWriter(run / ring.FOLDER / f"stage-{number}{ring.SUFFIX}", number, scheduler, {})
-    writer.step(Event.UPDATE, 10, 1, COUNTS, {}, 50, step_us, 0)
+    writer.update(10, 1, COUNTS, 50, step_us)
 
 
 def test_each_stage_has_the_share_that_its_own_scheduler_costs(

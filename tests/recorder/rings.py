@@ -45,7 +45,7 @@ class HandRing:
 
     def update(self, at_s: float, step: int) -> None:
         """The step came back."""
-        self.writer.step(Kind.UPDATE, ns(at_s), step, COUNTS, {}, 50, 900)
+        self.writer.update(ns(at_s), step, COUNTS, 50, 900)
 
     def abort(
         self, at_s: float, request: str, queue: Queue, *, after: Queue = Queue.NONE, status: int = WAITING

@@ -52,6 +52,22 @@ def test_a_record_that_makes_no_sense_is_damage(tmp_path: Path, offset: int, val
     assert rings.read(hand.path).damaged == 1
 
 
+def test_an_update_with_more_ends_than_a_record_holds_is_damage(tmp_path: Path) -> None:
+    hand = written(tmp_path)
+    hand.update(11.0, 10)
+    patch(hand.path, place(11) + 17, bytes([ring.ENDS_A_RECORD + 1]))
+    assert rings.read(hand.path).damaged == 1
+
+
+def test_a_ring_of_the_layout_before_is_read(tmp_path: Path) -> None:
+    """Its updates list no ends."""
+    hand = written(tmp_path)
+    hand.update(11.0, 10)
+    (earlier,) = ring.EARLIER_MAGICS
+    patch(hand.path, 0, earlier)
+    assert len(rings.read(hand.path).records) == 11
+
+
 def test_garbage_in_a_free_slot_is_no_newer_record(tmp_path: Path) -> None:
     hand = written(tmp_path)
     patch(hand.path, place(20), b"\xff" * ring.RECORD_BYTES)

@@ -86,5 +86,5 @@ def test_an_update_of_an_unknown_step_leaves_open_whether_the_last_one_finished(
     hand = HandRing(tmp_path)
     hand.schedule(2.0, 1, STAYS)
     assert told(hand, 2.1)[0].startswith("thinker was in step 1, which it did not finish: ")
-    hand.writer.step(Kind.UPDATE, ns(2.05), 0, COUNTS, {}, 50, 0)
+    hand.writer.update(ns(2.05), 0, COUNTS, 50, 0)
     assert told(hand, 2.1)[0].startswith("thinker was in step 1, and whether it finished is not recorded: ")

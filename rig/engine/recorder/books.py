@@ -74,6 +74,18 @@ class Books:
                 return found | _PARKED
         return found
 
+    def ends(self, requests: Iterable[Any], counts: Counts, number: Callable[[str], int]) -> list[int]:
+        """`ring.END_FIELDS` of each request that has ended, one after the other. `counts` are those of this moment."""
+        tracked = self._scheduler.requests
+        running, waiting, skipped, parked, _ = counts
+        held = running or waiting or skipped or parked
+        found: list[int] = []
+        for request in requests:
+            name = request.request_id
+            where = self.where(name, request) if held else _TRACKED if name in tracked else 0
+            found += number(name), where, request.status, request.num_computed_tokens, request.num_output_tokens
+        return found
+
     def status_of(self, request_id: str) -> int:
         """The status of the tracked request of this id, NO_STATUS when there is none."""
         request = self._scheduler.requests.get(request_id)

@@ -25,8 +25,7 @@ Method = Callable[..., Any]
 """A method of the engine: its types are the engine's, which are not looked into."""
 
 # As plain numbers: members of an enum are slow to look up.
-_SCHEDULE, _UPDATE, _STOP, _FREE = int(Kind.SCHEDULE), int(Kind.UPDATE), int(Kind.STOP), int(Kind.FREE)
-_NO_TOKENS: dict[str, int] = {}
+_SCHEDULE, _STOP, _FREE = int(Kind.SCHEDULE), int(Kind.STOP), int(Kind.FREE)
 
 
 class Recording:
@@ -36,13 +35,14 @@ class Recording:
         self.writer = writer
         self._scheduler = scheduler
         self._off = off
-        self._write_step, self._write_request = writer.step, writer.request
+        self._write_step, self._write_update, self._number = writer.step, writer.update, writer.number
         self._books = books = Books(scheduler)
         self._counts, self._where, self._status_of = books.counts, books.where, books.status_of
+        self._ends = books.ends
         self._began_ns = 0
         self._step = 0
         self._in_flight: dict[int, tuple[int, int]] = {}
-        self._freed: list[tuple[int, Any]] | None = None
+        self._freed: list[Any] | None = None
         self._empty = 0
         self._idle_ns = 0
         self._idle_counts: Counts | None = None
@@ -137,23 +137,29 @@ class Recording:
             begin_ns = now_ns()
             if tokens and len(answer.req_id_to_index) < len(tokens):
                 self._safely(self._note_missing, begin_ns, tokens, answer.req_id_to_index)
-            self._freed = []
+            freed: list[Any] = []
+            self._freed = freed
             try:
-                try:
-                    told = update(output, answer)
-                finally:  # also when the process is told to exit in the middle
-                    self._safely(self._note_freed)
-            except Exception as error:
-                self._safely(self._error, "update_from_output", error)
+                told = update(output, answer)
+            except BaseException as error:  # also when the process is told to exit in the middle
+                self._safely(self._note_freed, freed)
+                if isinstance(error, Exception):
+                    self._safely(self._error, "update_from_output", error)
                 raise
+            finally:
+                self._freed = None
             if tokens:
                 t_ns = now_ns()
                 try:
                     step, scheduled_ns = self._in_flight.pop(id(tokens), (0, t_ns))
                     spent_us, step_us = microseconds(t_ns - begin_ns), microseconds(t_ns - scheduled_ns)
-                    self._write_step(_UPDATE, t_ns, step, self._counts(), _NO_TOKENS, spent_us, step_us)
+                    counts = self._counts()
+                    ends = self._ends(freed, counts, self._number) if freed else ()
+                    self._write_update(t_ns, step, counts, spent_us, step_us, ends)
                 except Exception as error:  # noqa: BLE001 - see _safely
                     self._fail(error)
+            elif freed:
+                self._safely(self._note_freed, freed)
             return told
 
         return recorded
@@ -220,30 +226,31 @@ class Recording:
             self.writer.request(Kind.ABORT, t_ns, name, (queue, self._where(name)), (status, finished))
 
     def _around_free(self, free: Method) -> Method:
-        """In an update the records wait for its end: many requests may end in one, and one after the other is quicker.
+        """In an update they wait for its end, and stand in its record: many may end in one.
 
-        So a request that an update frees and leaves in a queue is recorded there.
+        So a request that an update frees and leaves in a queue is recorded there. Where the update does not end, each
+        has a record of its own.
         """
 
         def recorded(request: Any, delay_free_blocks: bool = False) -> object:
-            if self._freed is not None:
-                self._freed.append((now_ns(), request))
-            else:
+            if self._freed is None:
                 self._safely(self._note_free, now_ns(), request)
+            else:
+                self._freed.append(request)
             return free(request, delay_free_blocks)
 
         return recorded
 
-    def _note_freed(self) -> None:
-        freed, self._freed = self._freed, None
-        for t_ns, request in freed or ():
+    def _note_freed(self, freed: list[Any]) -> None:
+        t_ns = now_ns()
+        for request in freed:
             self._note_free(t_ns, request)
 
     def _note_free(self, t_ns: int, request: Any) -> None:
         name, status = request.request_id, request.status
         where = self._where(name, request)
         values = request.num_computed_tokens, request.num_output_tokens
-        self._write_request(_FREE, t_ns, name, (where, where), (status, status), values)
+        self.writer.request(_FREE, t_ns, name, (where, where), (status, status), values)
 
     def _around_stopped(self, handle: Method) -> Method:
         """The end of one segment of a session that goes on. Where the whole request ends, it is freed: see there."""

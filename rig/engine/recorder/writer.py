@@ -9,7 +9,7 @@ import itertools
 import mmap
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,8 @@ from rig.events.ring import Kind
 
 _STEPS = [ring.step_struct(ids).pack_into for ids in range(ring.IDS_A_RECORD + 1)]
 _EMPTY = _STEPS[0]
+_UPDATES = [ring.update_struct(ends).pack_into for ends in range(ring.ENDS_A_RECORD + 1)]
+_UPDATE = int(Kind.UPDATE)
 _REQUEST = ring.request_struct().pack_into
 _ERROR = ring.error_struct().pack_into
 _RECORD_BYTES, _RING_AT, _MASK = ring.RECORD_BYTES, ring.RING_AT, ring.SLOTS - 1
@@ -31,6 +33,8 @@ assert ring.SLOTS & _MASK == 0, "a slot is found by a mask"
 
 Counts = tuple[int, int, int, int, int]
 """Requests in running, waiting, skipped_waiting and parked, and free KV blocks."""
+_END_FIELDS = len(ring.END_FIELDS)
+_MOST = ring.ENDS_A_RECORD * _END_FIELDS
 
 
 class RingWriter:
@@ -128,6 +132,22 @@ class RingWriter:
             *listed, seq,
         )  # fmt: skip
 
+    def update(
+        self, t_ns: int, step: int, counts: Counts, spent_us: int, step_us: int, ends: Sequence[int] = ()
+    ) -> None:
+        """A step that came back. `ends`: `ring.END_FIELDS` of each request that ended in it, one after the other."""
+        count = len(ends) // _END_FIELDS
+        if count > ring.ENDS_A_RECORD:
+            self._update_in_parts(t_ns, step, counts, spent_us, step_us, ends)
+            return
+        seq = self._claim()
+        running, waiting, skipped, parked, free = counts
+        _UPDATES[count](
+            self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+            seq, t_ns, _UPDATE, count, 0, step, running, waiting, skipped, parked, free, spent_us, step_us, 0, 0,
+            *ends, seq,
+        )  # fmt: skip
+
     def request(
         self,
         kind: int,
@@ -179,6 +199,21 @@ class RingWriter:
                 seq, t_ns, kind, len(ids), ring.CONTINUED if first > 0 else 0,
                 step, *counts, *times, more, *ids, *(count for _, count in part), seq,
             )  # fmt: skip
+
+    def _update_in_parts(
+        self, t_ns: int, step: int, counts: Counts, spent_us: int, step_us: int, ends: Sequence[int]
+    ) -> None:
+        """The update itself is the last record, so that it is not there before its ends are."""
+        last = (len(ends) - 1) // _MOST * _MOST
+        for first in range(0, last, _MOST):
+            part = ends[first : first + _MOST]
+            seq = self._claim()
+            _UPDATES[ring.ENDS_A_RECORD](
+                self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
+                seq, t_ns, _UPDATE, ring.ENDS_A_RECORD, ring.CONTINUED,
+                step, *counts, spent_us, step_us, 0, 0, *part, seq,
+            )  # fmt: skip
+        self.update(t_ns, step, counts, spent_us, step_us, ends[last:])
 
 
 def microseconds(ns: int) -> int:

@@ -58,6 +58,27 @@ def test_a_request_that_is_no_longer_tracked_is_found_all_the_same(bench: Bench)
     assert books.status_of("gone") == ring.NO_STATUS
 
 
+def test_of_requests_that_ended_it_is_told_what_they_were(bench: Bench) -> None:
+    books = Books(bench.scheduler)
+    ended, goes_on, left = (bench.add(name, prompt=5, max_tokens=9) for name in ("ended", "goes on", "left"))
+    bench.schedule()
+    bench.update()
+    bench.abort("ended")
+    bench.abort("left")
+    aborted = int(ended.status)
+    numbers = {"ended": 4, "left": 5, "goes on": 6}.__getitem__
+    bench.scheduler.skipped_waiting.add_request(left)
+    assert books.ends([ended, left, goes_on], books.counts(), numbers) == [
+        4, 0, aborted, 5, 1,
+        5, int(Queue.SKIPPED_WAITING), aborted, 0, 0,
+        6, int(Queue.RUNNING | Queue.TRACKED), int(goes_on.status), 5, 1,
+    ]  # fmt: skip
+    bench.abort("goes on")
+    bench.scheduler.skipped_waiting.remove_requests([left])
+    assert books.counts()[:4] == (0, 0, 0, 0)
+    assert books.ends([ended], books.counts(), numbers) == [4, 0, aborted, 5, 1]
+
+
 def test_a_request_that_is_set_aside_is_parked_once_the_keepers_are_known(bench: Bench) -> None:
     one = bench.add("one")
     bench.scheduler.waiting.remove_requests([one])

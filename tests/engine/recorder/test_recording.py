@@ -85,18 +85,34 @@ def test_a_recorded_scheduler_does_the_same_as_another(recorded: Recorded) -> No
 
 
 @every_kind
-def test_requests_that_end_in_one_step_are_each_told_with_their_own_moment(recorded: Recorded) -> None:
+def test_requests_that_end_in_one_step_are_each_told_before_its_update(recorded: Recorded) -> None:
     names = ["first", "second", "third"]
     for name in names:
-        recorded.bench.add(name, max_tokens=1)
+        recorded.bench.add(name, prompt=5, max_tokens=1)
     recorded.bench.step()
-    freed = recorded.changes(Record.FREE)
+    *_, updated = records = recorded.ring().records
+    freed = [one for one in records if isinstance(one, Change) and one.kind is Record.FREE]
     assert [one.request for one in freed] == names
-    (updated,) = recorded.steps(Record.UPDATE)
-    moments = [one.t_ns for one in freed]
-    assert moments == sorted(set(moments))
-    assert max(moments) < updated.t_ns
-    assert max(one.seq for one in freed) < updated.seq
+    assert list(records[-4:-1]) == freed
+    assert isinstance(updated, Step)
+    assert updated.kind is Record.UPDATE
+    assert {one.t_ns for one in freed} == {updated.t_ns}
+    assert {one.queue for one in freed} == {Queue.NONE}
+    assert {one.status for one in freed} <= {"FINISHED_LENGTH_CAPPED", "FINISHED_STOPPED"}
+    assert {one.values[0] for one in freed} == {5}
+
+
+def test_a_request_that_ends_and_is_left_in_a_queue_is_told_in_it(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = recorded.bench
+    bench.add("left", max_tokens=1)
+    bench.schedule()
+    monkeypatch.setattr(bench.scheduler, "_free_blocks", lambda request: None)
+    bench.scheduler.skipped_waiting.add_request(bench.requests["left"])
+    bench.update()
+    (freed,) = recorded.changes(Record.FREE)
+    assert freed.queue == Queue.SKIPPED_WAITING | Queue.TRACKED
 
 
 def test_what_an_update_freed_before_it_failed_is_told(recorded: Recorded) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from rig.engine.recorder.writer import RingWriter
 from rig.events import ring
-from rig.events.ring import Kind
+from rig.events.ring import Kind, Queue
 from rig.recorder import rings
 from rig.recorder.rings import Change, Raised, Step
 
@@ -51,7 +51,7 @@ def test_a_ring_is_never_overwritten(writer: RingWriter) -> None:
 def test_after_it_has_gone_round_the_newest_records_are_there(writer: RingWriter) -> None:
     total = ring.SLOTS + 100
     for number in range(total):
-        writer.step(Kind.UPDATE, number, number, COUNTS, {})
+        writer.update(number, number, COUNTS, 0, 0)
     found = rings.read(writer.path)
     assert [record.seq for record in found.records] == list(range(101, total + 1))
     assert (found.written, found.damaged) == (total, 0)
@@ -83,6 +83,22 @@ def test_a_step_takes_few_records_however_many_its_requests(
     assert found == dict(list(tokens.items())[:listed])
     assert {step.more for step in steps} == {count - listed}
     assert {(step.spent_us, step.step_us, step.empty) for step in steps} == {(300, 900, 4)}
+
+
+@pytest.mark.parametrize(("ended", "records"), [(0, 1), (1, 1), (9, 1), (10, 2), (18, 2), (19, 3), (64, 8)])
+def test_an_update_holds_the_ends_of_its_requests(writer: RingWriter, ended: int, records: int) -> None:
+    ends = [field for index in range(ended) for field in (writer.number(f"r{index}"), 4, 9, 100 + index, index)]
+    writer.update(7, 5, COUNTS, 300, 900, ends)
+    found = rings.read(writer.path)
+    assert (found.written, found.damaged) == (records, 0)
+    *freed, updated = found.records
+    assert updated == Step(records, 7, Kind.UPDATE, 5, *COUNTS, 300, 900, 0, {})
+    assert [one.request for one in freed if isinstance(one, Change)] == [f"r{index}" for index in range(ended)]
+    for index, one in enumerate(freed):
+        assert isinstance(one, Change)
+        assert (one.kind, one.t_ns, one.queue, one.queue_after) == (Kind.FREE, 7, *[Queue.SKIPPED_WAITING] * 2)
+        assert (one.status, one.status_after) == ("FINISHED_ABORTED", "FINISHED_ABORTED")
+        assert one.values == (100 + index, index)
 
 
 def test_a_long_name_is_cut_and_a_strange_one_survives(writer: RingWriter) -> None:
