@@ -12,6 +12,8 @@ LOOK_BACK_NS = 60 * NS_PER_S
 BLAME_NS = 10 * NS_PER_S
 SUSPECTS = 8
 LEFT_SHOWN = 4
+MANY_EQUAL = 200
+"""So many equal steps in a row seldom get anybody further: a request that decodes takes a block now and then."""
 
 
 def sentences(
@@ -33,6 +35,12 @@ def sentences(
         told += [_scheduled(who, step, finished, until_ns), *_suspects(who, step, records, callers, names)]
     elif step is not None:
         told.append(_between(who, records[-1], step, until_ns))
+    if step is not None and (equal := _equal_steps(records, step)) is not None:
+        first, count = equal
+        lasted = ms(step.t_ns - first.t_ns)
+        told.append(f"{who} took {count} equal steps in {lasted}: the same requests, no KV block taken or given back")
+        if finished is True and raised is None:
+            told += _suspects(who, first, records, callers, names)
     if raised is not None and raised.request is not None and (step is None or raised.request not in step.tokens):
         told.append(f"{who}: {_history_of(raised.request, raised.t_ns, records, callers, names)}")
     told += [f"{who}: {text}" for text in _left(recent, names)]
@@ -47,6 +55,23 @@ def sentences(
 def last_step(records: Sequence[Record]) -> Step | None:
     """The last step that was scheduled, with its requests."""
     return next((one for one in reversed(records) if isinstance(one, Step) and one.kind is Kind.SCHEDULE), None)
+
+
+def _equal_steps(records: Sequence[Record], last: Step) -> tuple[Step, int] | None:
+    """The first of the steps that were like the last one, and how many, where they are many. Not all are recorded."""
+    first = last
+    for one in reversed(records):
+        if not isinstance(one, Step) or one.kind is not Kind.SCHEDULE:
+            continue
+        if (one.tokens, _books(one)) != (last.tokens, _books(last)):
+            break
+        first = one
+    count = last.step - first.step + 1
+    return (first, count) if count >= MANY_EQUAL else None
+
+
+def _books(step: Step) -> tuple[int, ...]:
+    return step.running, step.waiting, step.skipped_waiting, step.parked, step.free_blocks
 
 
 def _finished(records: Sequence[Record], step: Step) -> bool | None:

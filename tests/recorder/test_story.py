@@ -88,3 +88,26 @@ def test_an_update_of_an_unknown_step_leaves_open_whether_the_last_one_finished(
     assert told(hand, 2.1)[0].startswith("thinker was in step 1, which it did not finish: ")
     hand.writer.update(ns(2.05), 0, COUNTS, 50, 0)
     assert told(hand, 2.1)[0].startswith("thinker was in step 1, and whether it finished is not recorded: ")
+
+
+def test_equal_steps_without_an_end_are_told_with_what_became_of_their_requests(tmp_path: Path) -> None:
+    """Not every one of them has to be recorded: their numbers say how many they were."""
+    hand = HandRing(tmp_path)
+    hand.abort(1.0, GONE, Queue.RUNNING, after=Queue.RUNNING)
+    hand.schedule(2.0, 1, GONE, STAYS)
+    for at_s, step in ((2.1, 2), (2.2, 3), (9.0, 902)):
+        hand.schedule(at_s, step, GONE)
+        hand.update(at_s + 0.001, step)
+    between, equal, suspect, left = told(hand, 9.1)
+    assert between.startswith("thinker was between steps: step 902 ")
+    assert equal == "thinker took 901 equal steps in 6900 ms: the same requests, no KV block taken or given back"
+    assert suspect.startswith("thinker scheduled duplex-01234567 e0 (1 token), aborted 1100 ms before while in running")
+    assert left.startswith("thinker: abort left duplex-01234567 e0 in running")
+
+
+def test_a_few_equal_steps_are_nothing_to_tell(tmp_path: Path) -> None:
+    hand = HandRing(tmp_path)
+    for step in range(1, 100):
+        hand.schedule(1 + step / 100, step, STAYS)
+        hand.update(1 + step / 100 + 0.001, step)
+    assert len(told(hand, 2.5)) == 1

@@ -19,6 +19,10 @@ IDLE_EVERY_NS = 250_000_000
 """Steps without a request are counted; one record so often says that they go on. A parked request makes thousands."""
 MAX_ENDED_AT_ONCE = 64
 MAX_STEPS_IN_FLIGHT = 64
+EQUAL_STEPS = 64
+"""After so many steps in a row with the same requests and counts those that follow take each other's place.
+
+A request that the scheduler has forgotten and still schedules makes hundreds a second, and would soon fill the ring."""
 
 Result = TypeVar("Result")
 Method = Callable[..., Any]
@@ -43,6 +47,9 @@ class Recording:
         self._step = 0
         self._in_flight: dict[int, tuple[int, int]] = {}
         self._freed: list[Any] | None = None
+        self._last_tokens: dict[str, int] | None = None
+        self._last_counts: Counts | None = None
+        self._equal = 0
         self._empty = 0
         self._idle_ns = 0
         self._idle_counts: Counts | None = None
@@ -110,6 +117,14 @@ class Recording:
             try:
                 tokens, counts = output.num_scheduled_tokens, self._counts()
                 if tokens:
+                    if counts == self._last_counts and tokens == self._last_tokens:
+                        self._equal += 1
+                        if self._equal == EQUAL_STEPS:
+                            self.writer.go_round(on=True)
+                    else:
+                        if self._equal >= EQUAL_STEPS:
+                            self.writer.go_round(on=False)
+                        self._last_tokens, self._last_counts, self._equal = tokens, counts, 1
                     self._step = step = (self._step + 1) & U32
                     spent_us = microseconds(t_ns - self._began_ns)
                     self._write_step(_SCHEDULE, t_ns, step, counts, tokens, spent_us, 0, self._empty)
@@ -125,7 +140,14 @@ class Recording:
 
         return recorded
 
+    def _note_other(self) -> None:
+        """Something else than one more equal step."""
+        if self._equal >= EQUAL_STEPS:
+            self.writer.go_round(on=False)
+        self._last_counts, self._equal = None, 0
+
     def _note_idle(self, t_ns: int, counts: Counts) -> None:
+        self._note_other()
         self._empty = min(self._empty + 1, U32)
         if counts != self._idle_counts or t_ns - self._idle_ns >= IDLE_EVERY_NS:
             self._idle_ns, self._idle_counts = t_ns, counts
@@ -169,6 +191,7 @@ class Recording:
         tracked = self._scheduler.requests
         missing = {name: count for name, count in tokens.items() if name not in rows and name in tracked}
         if missing:
+            self._note_other()
             step, _ = self._in_flight.get(id(tokens), (0, 0))
             self._write_step(Kind.MISSING_ROWS, t_ns, step, self._counts(), missing)
 

@@ -9,7 +9,7 @@ import itertools
 import mmap
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,8 @@ Counts = tuple[int, int, int, int, int]
 """Requests in running, waiting, skipped_waiting and parked, and free KV blocks."""
 _END_FIELDS = len(ring.END_FIELDS)
 _MOST = ring.ENDS_A_RECORD * _END_FIELDS
+HELD, ROUNDS = 16, 256
+"""While steps go round they have so many slots in common, so many times; then others, before the ring is full."""
 
 
 class RingWriter:
@@ -53,7 +55,7 @@ class RingWriter:
             raise
         finally:
             os.close(descriptor)
-        self._claim = itertools.count(1).__next__
+        self._claim = self._claim_step = itertools.count(1).__next__
         self._claim_id = itertools.count(1).__next__
         self._numbers: dict[str, int] = {}
         self._number_of = self._numbers.__getitem__
@@ -108,7 +110,7 @@ class RingWriter:
         """What a step did. More than 16 requests take further records; beyond 64 they are only counted."""
         count = len(tokens)
         if count == 0:
-            seq = self._claim()
+            seq = self._claim_step()
             running, waiting, skipped, parked, free = counts
             # Without a star: a list for the arguments costs as much as the record.
             _EMPTY(
@@ -124,7 +126,7 @@ class RingWriter:
         except KeyError:
             listed = [self.number(request_id) for request_id in tokens]
         listed += tokens.values()
-        seq = self._claim()
+        seq = self._claim_step()
         running, waiting, skipped, parked, free = counts
         _STEPS[count](
             self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
@@ -140,13 +142,29 @@ class RingWriter:
         if count > ring.ENDS_A_RECORD:
             self._update_in_parts(t_ns, step, counts, spent_us, step_us, ends)
             return
-        seq = self._claim()
+        seq = self._claim_step() if count == 0 else self._claim()
         running, waiting, skipped, parked, free = counts
         _UPDATES[count](
             self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
             seq, t_ns, _UPDATE, count, 0, step, running, waiting, skipped, parked, free, spent_us, step_us, 0, 0,
             *ends, seq,
         )  # fmt: skip
+
+    def go_round(self, on: bool) -> None:
+        """Let the steps that follow take each other's slots, so that a run of equal ones does not fill the ring."""
+        self._claim_step = self._going_round().__next__ if on else self._claim
+
+    def _going_round(self) -> Iterator[int]:
+        while True:
+            held: list[int] = []
+            for _ in range(HELD):
+                held.append(self._claim())
+                yield held[-1]
+            for _ in range(ROUNDS):
+                for seq in held:
+                    # A record that is not finished must not look like the one before it.
+                    ring.TAIL.pack_into(self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES + ring.TAIL_AT, 0)
+                    yield seq
 
     def request(
         self,
@@ -193,7 +211,7 @@ class RingWriter:
         for first in range(0, len(listed), _WIDEST):
             part = listed[first : first + _WIDEST]
             ids = [self.number(request_id) for request_id, _ in part]
-            seq = self._claim()
+            seq = self._claim_step()
             _STEPS[len(ids)](
                 self._map, _RING_AT + (seq & _MASK) * _RECORD_BYTES,
                 seq, t_ns, kind, len(ids), ring.CONTINUED if first > 0 else 0,

@@ -181,6 +181,34 @@ def test_a_zombie_is_recorded_before_it_ends_the_engine(recorded: Recorded) -> N
     assert (raised.request, raised.text) == ("gone", "schedule: KeyError: 'gone'")
 
 
+def test_a_zombie_that_the_engine_lives_with_does_not_push_its_abort_out_of_the_ring(tmp_path: Path) -> None:
+    from vllm.v1.request import RequestStatus
+
+    with patched(["scheduler_guard_only"], []):
+        recorded = Recorded(tmp_path, Setup(Kind.SCHEDULER))
+        bench = recorded.bench
+        gone = bench.add("gone", max_tokens=8)
+        bench.step()
+        bench.abort("gone")
+        gone.status = RequestStatus.RUNNING
+        bench.scheduler.running.append(gone)
+        for _ in range(1_000):
+            # It gets no token, and so takes no block.
+            gone.num_computed_tokens = gone.num_tokens - 1
+            bench.step()
+        spun = recorded.ring()
+        assert spun.written < 200
+        assert spun.damaged == 0
+        assert [one.request for one in recorded.changes(Record.ABORT)] == ["gone"]
+        last = recorded.steps(Record.SCHEDULE)[-1]
+        assert (last.step, last.tokens) == (1_001, {"gone": 1})
+        bench.add("next", max_tokens=1)
+        bench.step()
+        assert set(recorded.steps(Record.SCHEDULE)[-1].tokens) == {"gone", "next"}
+        assert recorded.ring().written > spun.written + 2
+        bench.close()
+
+
 def test_a_request_that_an_abort_leaves_in_a_queue_is_told(recorded: Recorded) -> None:
     bench = recorded.bench
     gone = bench.add("gone")

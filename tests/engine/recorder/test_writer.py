@@ -101,6 +101,29 @@ def test_an_update_holds_the_ends_of_its_requests(writer: RingWriter, ended: int
         assert one.values == (100 + index, index)
 
 
+def test_steps_that_go_round_leave_what_was_before_them_in_the_ring(writer: RingWriter) -> None:
+    writer.request(Kind.ABORT, 0, "gone")
+    writer.go_round(on=True)
+    for number in range(1, ring.SLOTS):
+        writer.step(Kind.SCHEDULE, 2 * number, number, COUNTS, {"gone": 1})
+        writer.update(2 * number + 1, number, COUNTS, 0, 0)
+    writer.go_round(on=False)
+    writer.step(Kind.SCHEDULE, 1 << 20, 1 << 20, COUNTS, {"next": 1})
+    found = rings.read(writer.path)
+    assert found.written < 300
+    assert found.damaged == 0
+    first, *_, last_scheduled, last_updated, new = found.records
+    assert isinstance(first, Change)
+    assert first.request == "gone"
+    assert isinstance(last_scheduled, Step)
+    assert (last_scheduled.kind, last_scheduled.step) == (Kind.SCHEDULE, ring.SLOTS - 1)
+    assert isinstance(last_updated, Step)
+    assert (last_updated.kind, last_updated.step) == (Kind.UPDATE, ring.SLOTS - 1)
+    assert isinstance(new, Step)
+    assert new.tokens == {"next": 1}
+    assert rings.oldest_ns(writer.path) == 0
+
+
 def test_a_long_name_is_cut_and_a_strange_one_survives(writer: RingWriter) -> None:
     writer.request(Kind.ADD, 1, "x" * 1_000)
     writer.request(Kind.ADD, 2, "grüße\udc80")
