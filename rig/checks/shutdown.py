@@ -2,7 +2,9 @@
 
 A server can die of what its callers did when they are gone, so the rig goes on watching for `watch.after_load_s` after
 the last call (a death in that time is found by `liveness`). A watch that was shorter proves nothing and is unknown.
-Cannot see: what an external server does when it stops; processes that left the server's own process tree.
+Files that are new in /dev/shm are counted and fail nothing: vLLM-Omni leaves a lock file for each chunk of its Thinker.
+Cannot see: what an external server does when it stops; processes that left the server's own process tree; whose the
+files in /dev/shm are.
 """
 
 from rig.clock import to_s
@@ -45,7 +47,9 @@ class Shutdown(Fold[CheckResult]):
             findings = tuple(Finding(f"pid {pid} had to be killed", at_s) for pid in stopped.forced)
             summary = f"{len(findings)} processes did not stop when asked"
             return CheckResult("shutdown", Verdict.FAIL, summary, findings)
-        return self._watched("every process stopped when asked")
+        left = max(stopped.left_in_all, len(stopped.segments_left))
+        shared = f" and {left} new files stayed in /dev/shm" if left else ""
+        return self._watched(f"every process stopped when asked{shared}")
 
     def _watched(self, good: str) -> CheckResult:
         watched_s, wanted_s = self._watched_s(), self.history.config.watch.after_load_s

@@ -360,6 +360,8 @@ class LocalPipeline:
             forced=self._stopped.forced,
             segments_removed=self._stopped.segments_removed,
             segments_left=self._stopped.segments_left,
+            removed_in_all=self._stopped.removed_in_all,
+            left_in_all=self._stopped.left_in_all,
         )
         try:
             await asyncio.to_thread(self._copy_rings)
@@ -370,9 +372,9 @@ class LocalPipeline:
     def _stop_without_warden(self) -> reports.Stopped:
         server = self._server
         if server is None:
-            return reports.Stopped([], [], [], [])
+            return reports.Stopped([], [])
         stopped = tree.stop(server, lambda: _alive(server), self.config.stop_grace_s)
-        return reports.Stopped(stopped.forced, stopped.left, [], [])
+        return reports.Stopped(stopped.forced, stopped.left)
 
 
 def _alive(server: tree.Process) -> list[tree.Process]:

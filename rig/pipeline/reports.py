@@ -26,12 +26,17 @@ class Stopping(msgspec.Struct, frozen=True, tag_field="event", tag="stopping"):
 
 
 class Stopped(msgspec.Struct, frozen=True, tag_field="event", tag="stopped"):
-    """The tree was stopped: pids that were killed, pids that could not be, and what was in shared memory."""
+    """The tree was stopped: pids that were killed, pids that could not be, and what was in shared memory.
+
+    Of the segments the first names and how many there are: a server may leave more than a line can hold.
+    """
 
     forced: list[int]
     left: list[int]
-    segments_removed: list[str]
-    segments_left: list[str]
+    segments_removed: list[str] = msgspec.field(default_factory=list)
+    segments_left: list[str] = msgspec.field(default_factory=list)
+    removed_in_all: int = 0
+    left_in_all: int = 0
 
 
 Report = Started | Reaped | Stopping | Stopped

@@ -23,6 +23,8 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NOT_STARTED = 127
 SEGMENT_SCAN_S = 5.0
+NAMED_SEGMENTS = 20
+"""Of those removed and of those left; the rig reads lines of up to 64 KiB, and a long run leaves thousands."""
 CONTROL_FD = 0
 REPORT_FD = 1
 STOPPING = "rig-stopping"
@@ -68,8 +70,10 @@ class Warden:
             event="stopped",
             forced=stopped.forced,
             left=stopped.left,
-            segments_removed=removed,
-            segments_left=left,
+            segments_removed=removed[:NAMED_SEGMENTS],
+            segments_left=left[:NAMED_SEGMENTS],
+            removed_in_all=len(removed),
+            left_in_all=len(left),
         )
         return 1 if stopped.left else 0
 

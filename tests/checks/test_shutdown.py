@@ -1,6 +1,9 @@
 """Shutdown: a server that has to be killed fails."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from rig.checks.shutdown import Shutdown
 from rig.events.types import CallEnded, Outcome, PipelineKept, PipelineStopped
@@ -54,6 +57,21 @@ def test_a_process_that_had_to_be_killed_fails(tmp_path: Path) -> None:
     assert (result.verdict, result.summary) == (Verdict.FAIL, "2 processes did not stop when asked")
     assert [finding.text for finding in result.findings] == ["pid 102 had to be killed", "pid 103 had to be killed"]
     assert result.findings[0].at_s == 90.0
+
+
+@pytest.mark.parametrize(
+    "left",
+    [{"segments_left": ["a.lock"] * 20, "left_in_all": 694}, {"segments_left": ["a.lock"] * 694}],
+    ids=["counted", "named, as earlier versions did"],
+)
+def test_what_stayed_in_shared_memory_is_told_and_fails_nothing(tmp_path: Path, left: dict[str, Any]) -> None:
+    run = Run(tmp_path / "run")
+    run.ready()
+    run.watch(70.0, 90.0)
+    run.rig(90.0, PipelineStopped, forced=[], **left)
+    result = result_of(Shutdown, run.history())
+    assert result.verdict is Verdict.PASS
+    assert "694 new files stayed in /dev/shm" in result.summary
 
 
 def test_a_stop_that_nobody_saw_is_unknown(tmp_path: Path) -> None:

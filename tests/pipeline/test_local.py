@@ -13,6 +13,7 @@ import pytest
 from rig.errors import PipelineError
 from rig.events.types import PipelineReady, PipelineStopped
 from rig.pipeline import tree
+from rig.pipeline.warden import NAMED_SEGMENTS
 from tests.golden.child import child
 from tests.pipeline import fake
 
@@ -37,6 +38,28 @@ def test_a_server_that_comes_up_is_ready_and_stops_in_order(tmp_path: Path) -> N
     (ready,) = [event for event in fake.events(tmp_path) if isinstance(event, PipelineReady)]
     assert ready.boot_ns > 0
     assert stopped(tmp_path).forced == []
+
+
+def test_a_server_that_leaves_more_in_shared_memory_than_a_line_can_hold_is_stopped_and_told(tmp_path: Path) -> None:
+    """As many lock files as vLLM-Omni leaves in some minutes of load, and with names as long."""
+    lock_files = [Path(f"/dev/shm/rig-test-{os.getpid()}-{number:04d}-{'x' * 80}.lock") for number in range(1500)]
+
+    async def scenario() -> None:
+        pipeline = fake.pipeline(tmp_path, fake.fake_config(tmp_path))
+        await pipeline.start()
+        await pipeline.wait_ready()
+        for lock_file in lock_files:
+            lock_file.touch()
+        await pipeline.stop()
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        for lock_file in lock_files:
+            lock_file.unlink(missing_ok=True)
+    event = stopped(tmp_path)
+    assert len(event.segments_left) == NAMED_SEGMENTS
+    assert event.left_in_all >= len(lock_files)
 
 
 def test_a_stranger_that_answers_on_its_port_is_not_taken_for_the_server(tmp_path: Path) -> None:
