@@ -2,9 +2,8 @@
 
 A server can die of what its callers did when they are gone, so the rig goes on watching for `watch.after_load_s` after
 the last call (a death in that time is found by `liveness`). A watch that was shorter proves nothing and is unknown.
-Files that are new in /dev/shm are counted and fail nothing: vLLM-Omni leaves a lock file for each chunk of its Thinker.
-Cannot see: what an external server does when it stops; processes that left the server's own process tree; whose the
-files in /dev/shm are.
+Files that are new in /dev/shm are counted and fail nothing, as they may be another program's.
+Cannot see: what an external server does when it stops; processes that left the server's own process tree.
 """
 
 from rig.clock import to_s

@@ -19,8 +19,8 @@ class PipelineStopped(Event, frozen=True, tag="pipeline_stopped"):
     """Every process of the server is gone; `forced` lists the pids that had to be killed.
 
     `segments_removed` names what the server had left in /dev/shm and the rig removed; `segments_left` what is
-    new there since the start and may be the server's or somebody else's. Each names the first 20 only: vLLM-Omni
-    leaves one lock file there for each chunk that its Thinker puts. `removed_in_all` and `left_in_all` count them.
+    new there since the start and may be the server's or somebody else's. Each names the first 20 only: a server that
+    clears nothing away leaves a lock file for each chunk. `removed_in_all` and `left_in_all` count them.
     """
 
     forced: list[int]

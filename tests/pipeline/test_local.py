@@ -41,7 +41,7 @@ def test_a_server_that_comes_up_is_ready_and_stops_in_order(tmp_path: Path) -> N
 
 
 def test_a_server_that_leaves_more_in_shared_memory_than_a_line_can_hold_is_stopped_and_told(tmp_path: Path) -> None:
-    """As many lock files as vLLM-Omni leaves in some minutes of load, and with names as long."""
+    """The lock files of a server that clears away nothing after an abort, with names as long as theirs."""
     lock_files = [Path(f"/dev/shm/rig-test-{os.getpid()}-{number:04d}-{'x' * 80}.lock") for number in range(1500)]
 
     async def scenario() -> None:
