@@ -46,7 +46,7 @@ class Shutdown(Fold[CheckResult]):
             findings = tuple(Finding(f"pid {pid} had to be killed", at_s) for pid in stopped.forced)
             summary = f"{len(findings)} processes did not stop when asked"
             return CheckResult("shutdown", Verdict.FAIL, summary, findings)
-        left = max(stopped.left_in_all, len(stopped.segments_left))
+        left = len(stopped.segments_left) if stopped.left_in_all is None else stopped.left_in_all
         shared = f" and {left} new files stayed in /dev/shm" if left else ""
         return self._watched(f"every process stopped when asked{shared}")
 

@@ -20,14 +20,15 @@ class PipelineStopped(Event, frozen=True, tag="pipeline_stopped"):
 
     `segments_removed` names what the server had left in /dev/shm and the rig removed; `segments_left` what is
     new there since the start and may be the server's or somebody else's. Each names the first 20 only: a server that
-    clears nothing away leaves a lock file for each chunk. `removed_in_all` and `left_in_all` count them.
+    clears nothing away leaves a lock file for each chunk. `removed_in_all` and `left_in_all` count them; None where
+    nobody looked, or where an earlier version named them all.
     """
 
     forced: list[int]
     segments_removed: list[str] = msgspec.field(default_factory=list)
     segments_left: list[str] = msgspec.field(default_factory=list)
-    removed_in_all: int = 0
-    left_in_all: int = 0
+    removed_in_all: int | None = None
+    left_in_all: int | None = None
 
 
 class PipelineKept(Event, frozen=True, tag="pipeline_kept"):

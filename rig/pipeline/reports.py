@@ -28,15 +28,16 @@ class Stopping(msgspec.Struct, frozen=True, tag_field="event", tag="stopping"):
 class Stopped(msgspec.Struct, frozen=True, tag_field="event", tag="stopped"):
     """The tree was stopped: pids that were killed, pids that could not be, and what was in shared memory.
 
-    Of the segments the first names and how many there are: a server may leave more than a line can hold.
+    Of the segments the first names and how many there are, for a server may leave more than a line can hold; None
+    where nobody looked.
     """
 
     forced: list[int]
     left: list[int]
     segments_removed: list[str] = msgspec.field(default_factory=list)
     segments_left: list[str] = msgspec.field(default_factory=list)
-    removed_in_all: int = 0
-    left_in_all: int = 0
+    removed_in_all: int | None = None
+    left_in_all: int | None = None
 
 
 Report = Started | Reaped | Stopping | Stopped

@@ -24,7 +24,7 @@ PR_SET_CHILD_SUBREAPER = 36
 EXIT_NOT_STARTED = 127
 SEGMENT_SCAN_S = 5.0
 NAMED_SEGMENTS = 20
-"""Of those removed and of those left; the rig reads lines of up to 64 KiB, and a long run leaves thousands."""
+"""Of those removed and of those left; the rig reads lines of up to 64 KiB, and one that leaks may leave thousands."""
 CONTROL_FD = 0
 REPORT_FD = 1
 STOPPING = "rig-stopping"
